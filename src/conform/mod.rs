@@ -1,0 +1,1 @@
+//! Emulated kernels against the reference: cases, comparison, diagnosis.

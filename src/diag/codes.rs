@@ -1,0 +1,107 @@
+//! Every diagnostic code, in one flat table: `id`, class, title.
+//!
+//! A code is never reused for another meaning. The first letter says the stage: U usage and files,
+//! M model, S syntax of Python or YAML, K kernel language, A fault of a running kernel (with a
+//! line), B wrong shape or grid, C wrong values, H host code, T templates, L limits, X internal.
+
+use super::Class;
+
+/// A kind of message. Compare by address or by `id`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Code {
+    pub id: &'static str,
+    pub class: Class,
+    /// A few words, the same in every message of this code.
+    pub title: &'static str,
+}
+
+macro_rules! codes {
+    ($($name:ident = $id:literal, $class:ident, $title:literal;)*) => {
+        $(pub static $name: Code = Code { id: $id, class: Class::$class, title: $title };)*
+        /// The whole table, in order of appearance.
+        pub static ALL: &[&Code] = &[$(&$name),*];
+    };
+}
+
+codes! {
+    USAGE = "U001", Usage, "wrong command line";
+    FILE_UNREADABLE = "U002", Usage, "file cannot be read";
+    FILE_NOT_A_MODEL = "U003", Usage, "file is not a model";
+    OUTPUT_NOT_WRITABLE = "U004", Usage, "output cannot be written";
+    OUTPUT_IN_THE_WAY = "U005", Usage, "output folder is not ours to replace";
+    NOT_OFFERED = "U006", Unsupported, "not offered yet";
+    YAML_INVALID = "U007", Usage, "invalid YAML";
+    SUITE_INVALID = "U008", Usage, "not a kernel suite";
+    INTERRUPTED = "U009", Usage, "interrupted";
+
+    MODEL_INVALID = "M001", Usage, "invalid model";
+    MODEL_CYCLE = "M002", Usage, "cycle in the model";
+    MODEL_NAMES = "M003", Usage, "missing or duplicate value name";
+    MODEL_SHAPES = "M004", Usage, "contradictory shapes";
+    MODEL_INITIALIZER = "M005", Usage, "initializer does not fit its type";
+    MODEL_DIMENSION = "M006", Usage, "unbound dimension";
+    MODEL_EMPTY_DIMENSION = "M007", Usage, "zero-sized dimension";
+    OP_UNSUPPORTED = "M008", Unsupported, "operator not supported";
+    DTYPE_UNSUPPORTED = "M009", Unsupported, "element type not supported";
+    EXTERNAL_DATA = "M010", Unsupported, "external data";
+    MODEL_VERSION = "M011", Unsupported, "model version not supported";
+    GRAPH_INVALID = "M012", Internal, "graph is not well formed";
+
+    PYTHON_SYNTAX = "S001", Bug, "Python syntax error";
+    EXPRESSION = "S002", Usage, "invalid expression";
+
+    KERNEL_UNSUPPORTED = "K001", Unsupported, "Triton feature not supported";
+    KERNEL_REJECTED = "K002", Bug, "Triton does not compile this";
+    KERNEL_TYPE = "K003", Bug, "type error in a kernel";
+    KERNEL_ENTRY = "K004", Usage, "no such kernel";
+    IR_INVALID = "K005", Internal, "kernel IR is not well formed";
+    IR_SYNTAX = "K006", Usage, "TTIR syntax error";
+
+    OUT_OF_BOUNDS_LOAD = "A001", Bug, "load out of bounds";
+    OUT_OF_BOUNDS_STORE = "A002", Bug, "store out of bounds";
+    POISON_STORED = "A003", Bug, "undefined lane reaches a store";
+    POISON_ADDRESS = "A004", Bug, "undefined lane reaches an address";
+    POISON_BRANCH = "A005", Bug, "undefined lane reaches a branch";
+    NEVER_WRITTEN = "A006", Bug, "output element never written";
+    WRITE_RACE = "A007", Bug, "two programs write one element";
+    READ_RACE = "A008", Bug, "a program reads what another wrote";
+    DIVISION_BY_ZERO = "A009", Bug, "integer division by zero";
+    UNINITIALISED_READ = "A010", Bug, "load of memory that nothing has written";
+    INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
+
+    SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
+    GRID_MISMATCH = "B002", Bug, "grid does not cover the output";
+
+    HAS_NAN = "C001", Bug, "NaN or Inf where the reference is finite";
+    ALL_ZERO = "C002", Bug, "output is all zero";
+    VALUE_MISMATCH = "C003", Bug, "values differ from the reference";
+    SIGNAL_DEAD = "C004", Bug, "activations carry no signal";
+    CHAIN_MISMATCH = "C005", Bug, "the chain drifts from the reference";
+
+    HOST_SYNTAX = "H001", Unsupported, "outside the host subset";
+    HOST_RAISED = "H002", Bug, "wrapper refuses its arguments";
+    HOST_LAUNCH = "H003", Bug, "launch does not fit its kernel";
+    HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
+
+    TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
+    TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";
+    TEMPLATE_NONE = "T003", Unsupported, "no template serves this operator";
+
+    FUEL = "L001", Limit, "out of fuel";
+    MEMORY = "L002", Limit, "out of memory";
+
+    INTERNAL = "X001", Internal, "internal error";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_distinct() {
+        let mut ids: Vec<_> = ALL.iter().map(|c| c.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), ALL.len());
+    }
+}

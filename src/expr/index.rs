@@ -1,0 +1,33 @@
+//! Integer expressions over the output coordinates of a `Map`: which element an access reads.
+
+/// An integer expression. `Dim(i)` is the i-th output coordinate, 0 ≤ coordinate < size.
+/// Division and remainder floor (coordinates may go negative before they are bounded).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    Dim(usize),
+    Constant(i64),
+    Add(Box<Index>, Box<Index>),
+    /// By a constant.
+    Mul(Box<Index>, i64),
+    /// By a positive constant.
+    FloorDiv(Box<Index>, i64),
+    /// By a positive constant.
+    Mod(Box<Index>, i64),
+    /// The element of an index input (the Map's k-th access), as an integer.
+    Read(usize),
+}
+
+impl Index {
+    /// The value at the given output coordinates; `read` supplies index inputs.
+    pub fn evaluate(&self, at: &[usize], read: &mut dyn FnMut(usize) -> i64) -> i64 {
+        match self {
+            Index::Dim(i) => at[*i] as i64,
+            Index::Constant(c) => *c,
+            Index::Add(a, b) => a.evaluate(at, read) + b.evaluate(at, read),
+            Index::Mul(a, c) => a.evaluate(at, read) * c,
+            Index::FloorDiv(a, c) => a.evaluate(at, read).div_euclid(*c),
+            Index::Mod(a, c) => a.evaluate(at, read).rem_euclid(*c),
+            Index::Read(k) => read(*k),
+        }
+    }
+}

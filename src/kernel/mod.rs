@@ -1,0 +1,7 @@
+//! Python source → specialised, typed block IR → `Verified<Kernel>`, which is all that `emulate`
+//! takes. Works on a bare file and knows nothing of graphs.
+//!
+//! `ir` is the language; `lower` makes it from Python; `print` and `parse` are its text (TTIR
+//! syntax); `verify` checks every invariant and hands out [`Verified`].
+
+pub mod ir;

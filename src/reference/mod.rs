@@ -1,0 +1,1 @@
+//! The independent truth: operators evaluated with candle or exact loops. Candle appears nowhere else.

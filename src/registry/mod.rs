@@ -1,0 +1,1 @@
+//! `shapes_registry.yaml`: models by name with their shapes, and operator shapes without a model.

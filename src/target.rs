@@ -1,0 +1,1 @@
+//! Hardware facts by target name.

@@ -1,0 +1,141 @@
+//! Dense host tensors, by carrier.
+
+use crate::dtype::{Carrier, DType};
+use crate::shape::{self, Shape};
+
+/// Lanes in row-major order. See [`DType::carrier`] for which variant a dtype uses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Storage {
+    F64(Vec<f64>),
+    /// f32, and f16/bf16/fp8 lanes holding only values that their type represents.
+    F32(Vec<f32>),
+    I64(Vec<i64>),
+    /// 0 or 1.
+    Bool(Vec<u8>),
+}
+
+impl Storage {
+    pub fn zeros(carrier: Carrier, len: usize) -> Storage {
+        match carrier {
+            Carrier::F64 => Storage::F64(vec![0.0; len]),
+            Carrier::F32 => Storage::F32(vec![0.0; len]),
+            Carrier::I64 => Storage::I64(vec![0; len]),
+            Carrier::Bool => Storage::Bool(vec![0; len]),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Storage::F64(v) => v.len(),
+            Storage::F32(v) => v.len(),
+            Storage::I64(v) => v.len(),
+            Storage::Bool(v) => v.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn carrier(&self) -> Carrier {
+        match self {
+            Storage::F64(_) => Carrier::F64,
+            Storage::F32(_) => Carrier::F32,
+            Storage::I64(_) => Carrier::I64,
+            Storage::Bool(_) => Carrier::Bool,
+        }
+    }
+
+    /// One lane as `f64` (exact but for integers beyond 2⁵³).
+    pub fn get_f64(&self, index: usize) -> f64 {
+        match self {
+            Storage::F64(v) => v[index],
+            Storage::F32(v) => v[index] as f64,
+            Storage::I64(v) => v[index] as f64,
+            Storage::Bool(v) => v[index] as f64,
+        }
+    }
+}
+
+/// A dense row-major tensor that owns its lanes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    dtype: DType,
+    shape: Shape,
+    storage: Storage,
+}
+
+impl Tensor {
+    /// # Panics
+    /// When the carrier or the length of `storage` does not belong to `dtype` and `shape`.
+    pub fn new(dtype: DType, shape: impl Into<Shape>, storage: Storage) -> Tensor {
+        let shape = shape.into();
+        assert_eq!(storage.carrier(), dtype.carrier(), "invariant: a tensor's storage has its dtype's carrier");
+        assert_eq!(shape::numel(&shape), Some(storage.len()), "invariant: a tensor's storage has its shape's length");
+        Tensor { dtype, shape, storage }
+    }
+
+    pub fn from_f32(shape: impl Into<Shape>, lanes: Vec<f32>) -> Tensor {
+        Tensor::new(DType::F32, shape, Storage::F32(lanes))
+    }
+
+    pub fn from_i64(shape: impl Into<Shape>, lanes: Vec<i64>) -> Tensor {
+        Tensor::new(DType::I64, shape, Storage::I64(lanes))
+    }
+
+    pub fn zeros(dtype: DType, shape: impl Into<Shape>) -> Tensor {
+        let shape = shape.into();
+        let len = shape::numel(&shape).expect("invariant: a tensor's size was checked before it is allocated");
+        Tensor { dtype, shape, storage: Storage::zeros(dtype.carrier(), len) }
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    pub fn storage_mut(&mut self) -> &mut Storage {
+        &mut self.storage
+    }
+
+    pub fn into_storage(self) -> Storage {
+        self.storage
+    }
+
+    pub fn len(&self) -> usize {
+        self.storage.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.storage.is_empty()
+    }
+
+    /// The lanes when the carrier is `f32`.
+    pub fn as_f32(&self) -> Option<&[f32]> {
+        match &self.storage {
+            Storage::F32(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The lanes when the carrier is `i64`.
+    pub fn as_i64(&self) -> Option<&[i64]> {
+        match &self.storage {
+            Storage::I64(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The same lanes under another shape of the same size, or `None`.
+    pub fn reshaped(self, shape: impl Into<Shape>) -> Option<Tensor> {
+        let shape = shape.into();
+        (shape::numel(&shape) == Some(self.len())).then_some(Tensor { shape, ..self })
+    }
+}

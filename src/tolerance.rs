@@ -1,0 +1,1 @@
+//! Named tolerances and the error bounds that a verdict rests on.
