@@ -7,9 +7,12 @@
 //! The same expression is printed as graph text ([`print`]), as Triton and as torch, and evaluated
 //! by the reference; the latter printers are small files of their own beside the consumer.
 
+pub mod eval;
 pub mod index;
 pub mod parse;
 pub mod print;
+pub mod proof;
+pub mod simplify;
 pub mod typing;
 
 use std::collections::HashMap;
@@ -159,6 +162,11 @@ impl ExprBuilder {
 
     pub fn dtype(&self, id: ExprId) -> DType {
         self.nodes[id.0 as usize].1
+    }
+
+    /// The node with its result type.
+    pub fn get(&self, id: ExprId) -> (Node, DType) {
+        self.nodes[id.0 as usize]
     }
 
     pub fn read(&mut self, k: u32, dtype: DType) -> ExprId {
