@@ -206,8 +206,12 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Index {
-    /// The same function in normal form, given the sizes of the coordinates.
+    /// The same function in normal form, given the sizes of the coordinates. A bare coordinate stays,
+    /// though its size be 1, so that an operand read at its own coordinates is seen to be.
     pub fn simplify(&self, dims: &[usize]) -> Index {
+        if let Index::Dim(_) = self {
+            return self.clone();
+        }
         Sum::of(self, dims).index().unwrap_or_else(|| self.clone())
     }
 
