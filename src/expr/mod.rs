@@ -177,6 +177,16 @@ impl ExprBuilder {
         self.node(Node::Constant(Constant::float(value)), dtype)
     }
 
+    /// A constant of any dtype: `value` is truncated for integers, compared with 0 for bool.
+    pub fn number(&mut self, value: f64, dtype: DType) -> ExprId {
+        let constant = match dtype {
+            DType::Bool => Constant::Bool(value != 0.0),
+            _ if dtype.is_integer() => Constant::Int(value as i64),
+            _ => Constant::float(value),
+        };
+        self.node(Node::Constant(constant), dtype)
+    }
+
     pub fn unary(&mut self, op: Unary, a: ExprId) -> ExprId {
         let dtype = self.dtype(a);
         self.node(Node::Unary(op, a), dtype)
