@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::eval::{Evaluator, Frame, floor_div};
+use super::eval::{Evaluator, Frame};
 use super::modules::HostModule;
 use super::trace::HostTensor;
 use super::value::Value;
@@ -11,6 +11,7 @@ use super::view::{self, ViewError};
 use crate::diag::{self, Diagnostic, Place};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, ParamKind};
+use crate::syntax::constant::floor_div;
 
 /// Arguments of a call, evaluated.
 pub(super) struct Args<'m> {
@@ -80,13 +81,7 @@ impl<'m> Evaluator<'m> {
         }
     }
 
-    fn args(
-        &mut self,
-        frame: &mut Frame<'m>,
-        span: Span,
-        args: &'m [Expr],
-        keywords: &'m [Keyword],
-    ) -> diag::Result<Args<'m>> {
+    fn args(&mut self, frame: &mut Frame<'m>, span: Span, args: &'m [Expr], keywords: &'m [Keyword]) -> diag::Result<Args<'m>> {
         let positional = self.spread(frame, args)?;
         let mut named = Vec::with_capacity(keywords.len());
         for keyword in keywords {
@@ -158,8 +153,11 @@ impl<'m> Evaluator<'m> {
             ("tuple", [Value::Tuple(items)]) => Value::Tuple(items.clone()),
             ("tuple", &[Value::Range(start, stop, step)]) => {
                 let step_size = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
-                let range: Vec<i64> =
-                    if step > 0 { (start..stop).step_by(step_size).collect() } else { (stop + 1..=start).rev().step_by(step_size).collect() };
+                let range: Vec<i64> = if step > 0 {
+                    (start..stop).step_by(step_size).collect()
+                } else {
+                    (stop + 1..=start).rev().step_by(step_size).collect()
+                };
                 Value::Tuple(range.into_iter().map(Value::Int).collect())
             }
             ("range", _) => {
@@ -250,13 +248,7 @@ impl<'m> Evaluator<'m> {
     }
 
     /// Methods that give a view.
-    fn movement(
-        &self,
-        frame: &Frame<'m>,
-        tensor: &HostTensor,
-        name: &str,
-        args: &Args<'m>,
-    ) -> diag::Result<Option<HostTensor>> {
+    fn movement(&self, frame: &Frame<'m>, tensor: &HostTensor, name: &str, args: &Args<'m>) -> diag::Result<Option<HostTensor>> {
         let span = args.span;
         let result = match name {
             "view" | "reshape" => tensor.viewed(&self.ints(frame, span, &args.positional)?),

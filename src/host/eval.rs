@@ -16,6 +16,7 @@ use crate::graph::TensorType;
 use crate::shape;
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, BoolOp, CompareOp, Expr, ExprKind, FStringPart, FunctionDef, Stmt, StmtKind, UnaryOp};
+use crate::syntax::constant::{binary_symbol, floor_div, floor_mod, unary_symbol};
 
 /// Statements that one entry may execute.
 const STATEMENTS: u64 = 4_000_000;
@@ -432,7 +433,9 @@ impl<'m> Evaluator<'m> {
     pub fn tensor_type(&self, value: &Value<'m>) -> TensorType {
         match value {
             Value::Tensor(t) => TensorType { dtype: t.dtype, shape: t.shape.clone() },
-            Value::Prepared(step) => self.steps.as_ref().map(|steps| steps[*step].ty.clone()).expect("invariant: weights exist in prepare"),
+            Value::Prepared(step) => {
+                self.steps.as_ref().map(|steps| steps[*step].ty.clone()).expect("invariant: weights exist in prepare")
+            }
             _ => unreachable!("invariant: asked of tensors only"),
         }
     }
@@ -486,18 +489,13 @@ impl<'m> Evaluator<'m> {
             }
             (UnaryOp::Neg, Value::Float(v)) => Ok(Value::Float(-v)),
             (UnaryOp::Neg | UnaryOp::Pos | UnaryOp::Invert, _) => {
-                let sign = match op {
-                    UnaryOp::Neg => "-",
-                    UnaryOp::Pos => "+",
-                    UnaryOp::Invert | UnaryOp::Not => "~",
-                };
-                Err(frame.unsupported(span, &format!("`{sign}` on {}", value.kind())))
+                Err(frame.unsupported(span, &format!("`{}` on {}", unary_symbol(op), value.kind())))
             }
         }
     }
 
     fn binary(&mut self, frame: &Frame<'m>, op: BinaryOp, a: Value<'m>, b: Value<'m>, span: Span) -> diag::Result<Value<'m>> {
-        let sign = binary_sign(op);
+        let sign = binary_symbol(op);
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => {
                 let result = match op {
@@ -508,7 +506,7 @@ impl<'m> Evaluator<'m> {
                         return Err(frame.raises(span, "integer division by zero"));
                     }
                     BinaryOp::FloorDiv => floor_div(a, b),
-                    BinaryOp::Mod => floor_mod(a, b),
+                    BinaryOp::Mod => Some(floor_mod(a, b)),
                     BinaryOp::Div
                     | BinaryOp::Pow
                     | BinaryOp::MatMul
@@ -570,36 +568,6 @@ fn torch_dtype(name: &str) -> Option<crate::dtype::DType> {
     crate::dtype::DType::ALL.into_iter().find(|d| d.torch_name() == name)
 }
 
-pub(super) fn binary_sign(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::FloorDiv => "//",
-        BinaryOp::Mod => "%",
-        BinaryOp::Pow => "**",
-        BinaryOp::MatMul => "@",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-    }
-}
-
-/// Python's `a // b`: towards −∞; `None` on overflow. `b` is not zero.
-pub(super) fn floor_div(a: i64, b: i64) -> Option<i64> {
-    let quotient = a.checked_div(b)?;
-    Some(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
-}
-
-/// Python's `a % b`: the sign of `b`; `None` on overflow. `b` is not zero.
-fn floor_mod(a: i64, b: i64) -> Option<i64> {
-    let remainder = a.checked_rem(b)?;
-    Some(if remainder != 0 && (remainder < 0) != (b < 0) { remainder + b } else { remainder })
-}
-
 /// Names that statements bind, nested ones included.
 fn collect_assigned<'m>(body: &'m [Stmt], names: &mut BTreeSet<&'m str>) {
     fn target<'m>(e: &'m Expr, names: &mut BTreeSet<&'m str>) {
@@ -623,19 +591,5 @@ fn collect_assigned<'m>(body: &'m [Stmt], names: &mut BTreeSet<&'m str>) {
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn division_floors() {
-        let cases = [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (6, -3, -2, 0)];
-        for (a, b, quotient, remainder) in cases {
-            assert_eq!((floor_div(a, b), floor_mod(a, b)), (Some(quotient), Some(remainder)), "{a} // {b}");
-        }
-        assert_eq!(floor_div(i64::MIN, -1), None);
     }
 }

@@ -108,5 +108,7 @@ impl<'m> Evaluator<'m> {
 
 fn misfit(frame: &Frame, span: Span, module: &HostModule, def: &FunctionDef, message: String) -> Box<Diagnostic> {
     let kernel = Place::Text { file: module.ast.file.clone(), span: def.name_span };
-    Box::new((*frame.error(&codes::HOST_LAUNCH, span, format!("launch of {}: {message}", def.name))).related(kernel, "the kernel"))
+    Box::new(
+        (*frame.error(&codes::HOST_LAUNCH, span, format!("launch of {}: {message}", def.name))).related(kernel, "the kernel"),
+    )
 }

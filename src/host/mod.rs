@@ -27,6 +27,9 @@ mod torch_call;
 mod value;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use crate::diag;
 use crate::graph::TensorType;
 

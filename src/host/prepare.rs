@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::HostArg;
 use super::call::Args;
-use super::eval::{Evaluator, Frame, binary_sign};
+use super::eval::{Evaluator, Frame};
 use super::modules::Modules;
 use super::value::Value;
 use super::view;
@@ -18,6 +18,7 @@ use crate::graph::TensorType;
 use crate::shape::{self, Shape};
 use crate::source::Span;
 use crate::syntax::ast::BinaryOp;
+use crate::syntax::constant::binary_symbol;
 
 /// What `prepare` computes: steps in order, and which of them it returns.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,7 +128,7 @@ impl<'m> Evaluator<'m> {
             BinaryOp::Sub => Arithmetic::Sub,
             BinaryOp::Mul => Arithmetic::Mul,
             BinaryOp::Div => Arithmetic::Div,
-            _ => return Err(frame.unsupported(span, &format!("`{}` on weights", binary_sign(op)))),
+            _ => return Err(frame.unsupported(span, &format!("`{}` on weights", binary_symbol(op)))),
         };
         let mut dtype = None;
         let mut shape = Shape::new();
@@ -146,7 +147,8 @@ impl<'m> Evaluator<'m> {
                     dtype = Some(ty.dtype);
                     contiguous &= step_data.contiguous;
                     shape = shape::broadcast(&shape, &ty.shape).ok_or_else(|| {
-                        let message = format!("shapes {} and {} do not broadcast", shape::display(&shape), shape::display(&ty.shape));
+                        let message =
+                            format!("shapes {} and {} do not broadcast", shape::display(&shape), shape::display(&ty.shape));
                         frame.raises(span, message)
                     })?;
                     Operand::Step(*step)
