@@ -8,7 +8,7 @@ use super::modules::HostModule;
 use super::trace::HostTensor;
 use super::value::Value;
 use super::view::{self, ViewError};
-use crate::diag::{self, Diagnostic, Place};
+use crate::diag::{self, Place};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, ParamKind};
 use crate::syntax::constant::floor_div;
@@ -63,7 +63,9 @@ impl<'m> Evaluator<'m> {
                     return Err(frame.unsupported(span, "calling a function of another module that is not its launch"));
                 }
                 let args = self.args(frame, span, args, keywords)?;
-                self.call_function(module, def, args.positional, args.keywords).map_err(|error| called(frame, span, error))
+                let place = || Place::Text { file: frame.module.ast.file.clone(), span };
+                self.call_function(module, def, args.positional, args.keywords)
+                    .map_err(|error| Box::new(error.related(place(), "called from here")))
             }
             Value::Kernel(..) => Err(frame.unsupported(span, "a kernel called without a grid")),
             Value::External(path) => {
@@ -161,11 +163,11 @@ impl<'m> Evaluator<'m> {
                 Value::Tuple(range.into_iter().map(Value::Int).collect())
             }
             ("range", _) => {
-                let (start, stop, step) = match self.ints(frame, span, &args.positional)?.as_slice() {
-                    &[stop] => (0, stop, 1),
-                    &[start, stop] => (start, stop, 1),
-                    &[_, _, 0] => return Err(frame.raises(span, "range() with a step of zero")),
-                    &[start, stop, step] => (start, stop, step),
+                let (start, stop, step) = match *self.ints(frame, span, &args.positional)? {
+                    [stop] => (0, stop, 1),
+                    [start, stop] => (start, stop, 1),
+                    [_, _, 0] => return Err(frame.raises(span, "range() with a step of zero")),
+                    [start, stop, step] => (start, stop, step),
                     _ => return Err(frame.raises(span, "range() takes one to three integers")),
                 };
                 Value::Range(start, stop, step)
@@ -275,10 +277,4 @@ impl<'m> Evaluator<'m> {
             Err(ViewError::Raises(message)) => Err(frame.raises(span, message)),
         }
     }
-}
-
-/// Adds the place of a call to an error from inside it.
-fn called(frame: &Frame, span: Span, error: Box<Diagnostic>) -> Box<Diagnostic> {
-    let place = Place::Text { file: frame.module.ast.file.clone(), span };
-    Box::new(error.related(place, "called from here"))
 }

@@ -276,7 +276,7 @@ impl<'m> Evaluator<'m> {
     fn pad(&mut self, frame: &Frame<'m>, step: usize, amounts: &[i64], value: f64, span: Span) -> diag::Result<Value<'m>> {
         let PrepareStep { ty: TensorType { dtype, mut shape }, contiguous, .. } = self.at(step).clone();
         let mut pads: SmallVec<[(usize, usize); 6]> = SmallVec::from_elem((0, 0), shape.len());
-        if amounts.len() % 2 != 0 || amounts.len() / 2 > shape.len() {
+        if !amounts.len().is_multiple_of(2) || amounts.len() / 2 > shape.len() {
             return Err(frame.raises(span, format!("{} padding amounts for {} axes", amounts.len(), shape.len())));
         }
         for (pair, axis) in amounts.chunks(2).zip((0..shape.len()).rev()) {
