@@ -7,6 +7,7 @@
 //! The same expression is printed as graph text ([`print`]), as Triton and as torch, and evaluated
 //! by the reference; the latter printers are small files of their own beside the consumer.
 
+pub mod affine;
 pub mod eval;
 pub mod index;
 pub mod parse;
