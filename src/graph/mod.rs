@@ -10,6 +10,7 @@ mod access;
 pub mod cluster;
 pub mod folding;
 pub mod infer;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -288,6 +289,11 @@ impl Graph {
             }
             _ => self.node_ids().filter(|&n| self.node(n).inputs.contains(&Some(value))).collect(),
         }
+    }
+
+    /// The values on the edges into a node, one an operand that a node computes.
+    fn edges_into(&self, node: NodeId) -> Vec<ValueId> {
+        self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| *e.weight()).collect()
     }
 
     /// Operands before users; among ready nodes the one created first, so that the order is the
