@@ -180,17 +180,18 @@ impl Graph {
     pub fn replace_uses(&mut self, old: ValueId, new: ValueId) {
         let users = self.consumers(old);
         for user in users {
+            let mut moved = 0;
             for input in self.nodes[user.0].inputs.iter_mut().filter(|i| **i == Some(old)) {
                 *input = Some(new);
+                moved += 1;
             }
             let stale: Vec<_> =
                 self.nodes.edges_directed(user.0, Direction::Incoming).filter(|e| *e.weight() == old).map(|e| e.id()).collect();
-            let fresh = stale.len();
             for edge in stale {
                 self.nodes.remove_edge(edge);
             }
             if let Producer::Node { node, .. } = self.values[new.0 as usize].producer {
-                for _ in 0..fresh.max(1) {
+                for _ in 0..moved {
                     self.nodes.add_edge(node.0, user.0, new);
                 }
             }

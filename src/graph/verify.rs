@@ -17,9 +17,8 @@ use super::infer::infer;
 use super::op::{Access, Map, Op, OutOfBounds, TensorType};
 use super::{Graph, NodeId, Producer, ValueId, Weight};
 use crate::diag::{Diagnostic, codes};
-use crate::dtype::{Carrier, DType};
+use crate::expr::Node;
 use crate::expr::index::Index;
-use crate::expr::{Binary, Constant, Expr, ExprId, Node, Unary};
 use crate::shape::{display, numel};
 
 /// How many coordinates are tried where interval arithmetic cannot prove an access in bounds.
@@ -160,7 +159,15 @@ fn check_map(map: &Map, types: &[Option<&TensorType>]) -> Result<(), String> {
         }
         check_bounds(access, &operand.shape, &map.dims).map_err(|e| format!("access {k}: {e}"))?;
     }
-    check_body(&map.body, map.dims.len(), map.reads.len())
+    let reads: Vec<_> = map.reads.iter().filter_map(|a| types[a.input].map(|ty| ty.dtype)).collect();
+    if let Some(complaint) = map.body.complaint(&reads) {
+        return Err(format!("its body is not typed: {complaint}"));
+    }
+    let coordinate = |node: &Node| matches!(*node, Node::Coordinate(k) if k as usize >= map.dims.len());
+    match map.body.nodes().iter().find(|(node, _)| coordinate(node)) {
+        Some(_) => Err("its body uses a coordinate that does not exist".to_owned()),
+        None => Ok(()),
+    }
 }
 
 fn check_index(index: &Index, access: usize, map: &Map, types: &[Option<&TensorType>]) -> Result<(), String> {
@@ -205,61 +212,4 @@ fn tried(index: &Index, dims: &[usize]) -> Option<(i64, i64)> {
         index.evaluate(&at, &mut |_| 0)
     });
     values.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (i64, i64)| (low.min(v), high.max(v)))))
-}
-
-fn check_body(body: &Expr, rank: usize, reads: usize) -> Result<(), String> {
-    for (position, &(node, dtype)) in body.nodes().iter().enumerate() {
-        let mut ordered = true;
-        crate::expr::operands(node, |id| ordered &= (id.0 as usize) < position);
-        if !ordered {
-            return Err(format!("expression node {position} comes before its operands"));
-        }
-        let of = |id: ExprId| body.nodes()[id.0 as usize].1;
-        let typed = match node {
-            Node::Read(k) => (k as usize) < reads,
-            Node::Coordinate(k) => (k as usize) < rank && dtype.is_integer(),
-            Node::Constant(Constant::Float(_)) => dtype.is_float(),
-            Node::Constant(Constant::Int(_)) => dtype.is_integer(),
-            Node::Constant(Constant::Bool(_)) => dtype == DType::Bool,
-            Node::Unary(op, a) => of(a) == dtype && unary_takes(op, dtype),
-            Node::Binary(op, a, b) => of(a) == dtype && of(b) == dtype && binary_takes(op, dtype),
-            Node::Compare(_, a, b) => of(a) == of(b) && dtype == DType::Bool,
-            Node::Select(c, a, b) => of(c) == DType::Bool && of(a) == dtype && of(b) == dtype,
-            Node::Cast(_) => true,
-        };
-        if !typed {
-            return Err(format!("expression node {position} ({node:?}: {dtype}) is not typed"));
-        }
-    }
-    Ok(())
-}
-
-fn unary_takes(op: Unary, dtype: DType) -> bool {
-    match op {
-        Unary::Neg | Unary::Abs => dtype != DType::Bool,
-        Unary::Not => !dtype.is_float(),
-        Unary::Exp
-        | Unary::Log
-        | Unary::Sqrt
-        | Unary::Rsqrt
-        | Unary::Sin
-        | Unary::Cos
-        | Unary::Tanh
-        | Unary::Erf
-        | Unary::Sigmoid
-        | Unary::Floor
-        | Unary::Ceil
-        | Unary::RoundEven => dtype.is_float(),
-    }
-}
-
-fn binary_takes(op: Binary, dtype: DType) -> bool {
-    match op {
-        Binary::Add | Binary::Sub | Binary::Mul | Binary::MinNan | Binary::MaxNan | Binary::MinNum | Binary::MaxNum => {
-            dtype != DType::Bool
-        }
-        Binary::Div | Binary::Pow => dtype.is_float(),
-        Binary::DivTrunc | Binary::DivFloor => dtype.is_integer(),
-        Binary::And | Binary::Or | Binary::Xor => matches!(dtype.carrier(), Carrier::I64 | Carrier::Bool),
-    }
 }
