@@ -10,6 +10,7 @@ mod access;
 pub mod cluster;
 pub mod folding;
 pub mod infer;
+pub mod text;
 pub mod verify;
 
 use std::collections::BTreeMap;
