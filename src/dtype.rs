@@ -84,6 +84,26 @@ impl DType {
         matches!(self, DType::U64 | DType::U32 | DType::U16 | DType::U8)
     }
 
+    /// The nearest value that a float type represents, ties to even. Beyond the largest one: ±∞,
+    /// or NaN where the type has no infinity (f8e4m3, as torch converts). Other types: unchanged.
+    pub fn round(self, value: f64) -> f64 {
+        self.format().map_or(value, |format| format.round(value))
+    }
+
+    /// An integer brought into the type's range by dropping high bits. Other types, and u64 (whose
+    /// lanes are carried in i64): unchanged.
+    pub fn wrap(self, value: i64) -> i64 {
+        match self {
+            DType::I32 => value as i32 as i64,
+            DType::I16 => value as i16 as i64,
+            DType::I8 => value as i8 as i64,
+            DType::U32 => value as u32 as i64,
+            DType::U16 => value as u16 as i64,
+            DType::U8 => value as u8 as i64,
+            _ => value,
+        }
+    }
+
     /// The short name used on the command line, in graph text and in keys: `f32`, `bf16`, `i64`, `bool`.
     pub fn name(self) -> &'static str {
         match self {
@@ -223,6 +243,22 @@ mod tests {
             assert_eq!(DType::from_name(dtype.name()), Some(dtype));
         }
         assert_eq!(DType::from_name("float"), None);
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_even() {
+        assert_eq!(DType::F32.round(0.1), 0.1f32 as f64);
+        assert_eq!(DType::F16.round(2049.0), 2048.0);
+        assert_eq!(DType::BF16.round(257.0), 256.0);
+        assert_eq!(DType::BF16.round(1e39), f64::INFINITY);
+        assert_eq!(DType::F8E4M3.round(17.0), 16.0);
+        assert_eq!(DType::F8E4M3.round(19.0), 20.0);
+        assert_eq!(DType::F8E4M3.round(464.0), 448.0);
+        assert!(DType::F8E4M3.round(465.0).is_nan());
+        assert_eq!(DType::F8E4M3.round(0.0029), 0.001953125);
+        assert_eq!(DType::F8E5M2.round(-1e6), f64::NEG_INFINITY);
+        assert_eq!(DType::I8.wrap(200), -56);
+        assert_eq!(DType::U8.wrap(-1), 255);
     }
 
     #[test]

@@ -5,8 +5,11 @@
 //! each kernel can name the model's own node. `infer` computes output types, `verify` checks every
 //! invariant and hands out `Verified<Graph>`-like data to later stages, `text` prints and reads it.
 
-pub mod cluster;
 pub mod op;
+mod access;
+pub mod cluster;
+pub mod folding;
+pub mod infer;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
