@@ -46,6 +46,7 @@ codes! {
     EXTERNAL_DATA = "M010", Unsupported, "external data";
     MODEL_VERSION = "M011", Unsupported, "model version not supported";
     GRAPH_INVALID = "M012", Internal, "graph is not well formed";
+    GRAPH_SYNTAX = "M013", Usage, "graph text syntax error";
 
     PYTHON_SYNTAX = "S001", Bug, "Python syntax error";
     EXPRESSION = "S002", Usage, "invalid expression";

@@ -10,6 +10,8 @@ mod access;
 pub mod cluster;
 pub mod folding;
 pub mod infer;
+pub mod text;
+pub mod verify;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -179,17 +181,18 @@ impl Graph {
     pub fn replace_uses(&mut self, old: ValueId, new: ValueId) {
         let users = self.consumers(old);
         for user in users {
+            let mut moved = 0;
             for input in self.nodes[user.0].inputs.iter_mut().filter(|i| **i == Some(old)) {
                 *input = Some(new);
+                moved += 1;
             }
             let stale: Vec<_> =
                 self.nodes.edges_directed(user.0, Direction::Incoming).filter(|e| *e.weight() == old).map(|e| e.id()).collect();
-            let fresh = stale.len();
             for edge in stale {
                 self.nodes.remove_edge(edge);
             }
             if let Producer::Node { node, .. } = self.values[new.0 as usize].producer {
-                for _ in 0..fresh.max(1) {
+                for _ in 0..moved {
                     self.nodes.add_edge(node.0, user.0, new);
                 }
             }
@@ -288,6 +291,11 @@ impl Graph {
             }
             _ => self.node_ids().filter(|&n| self.node(n).inputs.contains(&Some(value))).collect(),
         }
+    }
+
+    /// The values on the edges into a node, one an operand that a node computes.
+    fn edges_into(&self, node: NodeId) -> Vec<ValueId> {
+        self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| *e.weight()).collect()
     }
 
     /// Operands before users; among ready nodes the one created first, so that the order is the
