@@ -60,7 +60,7 @@ impl Real for f32 {
 }
 
 /// Lanes as f64 (exact but for integers beyond 2⁵³).
-pub(super) fn floats(storage: &Storage) -> Cow<'_, [f64]> {
+pub fn floats(storage: &Storage) -> Cow<'_, [f64]> {
     match storage {
         Storage::F64(lanes) => Cow::Borrowed(lanes),
         Storage::F32(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f64).collect()),

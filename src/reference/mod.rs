@@ -18,6 +18,7 @@ mod pool;
 pub mod scalar;
 mod softmax;
 mod spatial;
+mod magnitude;
 mod view;
 
 use std::collections::HashMap;
@@ -27,6 +28,11 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::tensor::Tensor;
+
+pub use access::Reader;
+pub use bridge::floats;
+pub use magnitude::{magnitude, terms};
+pub use map::{BLOCK, Lanes, registers};
 
 /// In which arithmetic float operators are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +111,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
 }
 
 /// Names the node in a message.
-fn fault(graph: &Graph, id: NodeId, diagnostic: Diagnostic) -> Box<Diagnostic> {
+pub fn fault(graph: &Graph, id: NodeId, diagnostic: Diagnostic) -> Box<Diagnostic> {
     let node = graph.node(id);
     let name = node.sources.first().map_or_else(|| format!("#{} {}", id.index(), node.op.name()), |s| s.node.clone());
     Box::new(diagnostic.at_node(graph.file.clone(), name))
@@ -114,26 +120,28 @@ fn fault(graph: &Graph, id: NodeId, diagnostic: Diagnostic) -> Box<Diagnostic> {
 fn evaluate_node(graph: &Graph, id: NodeId, env: &Env, math: Math) -> Result<Tensor> {
     let node = graph.node(id);
     let dtype = graph.dtype(node.outputs[0]);
-    let args = operands(graph, id, env)?;
-    let arg = |i: usize| -> Result<&Tensor> {
-        args.get(i).copied().flatten().map(Arc::as_ref).ok_or_else(|| {
-            let message = format!("operand {i} of {} is missing", node.op.name());
-            fault(graph, id, Diagnostic::new(&codes::GRAPH_INVALID, message))
-        })
+    let operands: Vec<_> = operands(graph, id, env)?.into_iter().map(|o| o.map(Arc::as_ref)).collect();
+    apply(&node.op, &operands, dtype, math).map_err(|diagnostic| fault(graph, id, diagnostic))
+}
+
+/// One operator on given elements; `dtype` is the graph's dtype of the result.
+pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) -> std::result::Result<Tensor, Diagnostic> {
+    let arg = |i: usize| {
+        operands
+            .get(i)
+            .copied()
+            .flatten()
+            .ok_or_else(|| Diagnostic::new(&codes::GRAPH_INVALID, format!("operand {i} of {} is missing", op.name())))
     };
-    let result = match &node.op {
-        Op::Map(map) => {
-            let operands = args.iter().map(|a| a.map(Arc::as_ref)).collect::<Vec<_>>();
-            map::evaluate(map, &operands, math)
-        }
+    match op {
+        Op::Map(map) => map::evaluate(map, operands, math),
         Op::Conv(conv) => conv::evaluate(conv, arg(0)?, arg(1)?, arg(2).ok(), dtype, math),
         Op::Pool(pool) => pool::evaluate(pool, arg(0)?, dtype, math),
         Op::BatchNorm { epsilon } => batch_norm::evaluate(*epsilon, [arg(0)?, arg(1)?, arg(2)?, arg(3)?, arg(4)?], dtype, math),
         Op::MatMul => matmul::evaluate(arg(0)?, arg(1)?, dtype, math),
         Op::Softmax { axis } => softmax::evaluate(*axis, arg(0)?, dtype, math),
         Op::View(view) => Ok(view::evaluate(view, arg(0)?)),
-    };
-    result.map_err(|diagnostic| fault(graph, id, diagnostic))
+    }
 }
 
 #[cfg(test)]
