@@ -131,7 +131,7 @@ fn splat(constant: Constant, dtype: DType, len: usize) -> Storage {
     };
     match (dtype.carrier(), dtype.format()) {
         (Carrier::F64 | Carrier::F32, format) => Storage::F64(vec![format.map_or(float, |f| f.round(float)); len]),
-        (Carrier::I64, _) => Storage::I64(vec![scalar::wrap(integer, dtype); len]),
+        (Carrier::I64, _) => Storage::I64(vec![dtype.wrap(integer); len]),
         (Carrier::Bool, _) => Storage::Bool(vec![(integer != 0) as u8; len]),
     }
 }
@@ -227,10 +227,12 @@ fn cast(lanes: &Storage, from: DType, to: DType, math: Math) -> Option<Storage> 
         (Carrier::F64 | Carrier::F32, Storage::I64(a)) if from == DType::U64 => {
             Storage::F64(a.iter().map(|&v| round(v as u64 as f64)).collect())
         }
+        // One rounding: to f32 through f64 would round twice.
+        (Carrier::F32, Storage::I64(a)) if to == DType::F32 => Storage::F64(a.iter().map(|&v| v as f32 as f64).collect()),
         (Carrier::F64 | Carrier::F32, Storage::I64(a)) => Storage::F64(a.iter().map(|&v| round(v as f64)).collect()),
         (Carrier::F64 | Carrier::F32, Storage::Bool(a)) => Storage::F64(a.iter().map(|&v| v as f64).collect()),
-        (Carrier::I64, Storage::F64(a)) => Storage::I64(a.iter().map(|&v| scalar::wrap(v as i64, to)).collect()),
-        (Carrier::I64, Storage::I64(a)) => Storage::I64(a.iter().map(|&v| scalar::wrap(v, to)).collect()),
+        (Carrier::I64, Storage::F64(a)) => Storage::I64(a.iter().map(|&v| to.wrap(v as i64)).collect()),
+        (Carrier::I64, Storage::I64(a)) => Storage::I64(a.iter().map(|&v| to.wrap(v)).collect()),
         (Carrier::I64, Storage::Bool(a)) => Storage::I64(a.iter().map(|&v| v as i64).collect()),
         (Carrier::Bool, Storage::F64(a)) => Storage::Bool(a.iter().map(|&v| (v != 0.0) as u8).collect()),
         (Carrier::Bool, Storage::I64(a)) => Storage::Bool(a.iter().map(|&v| (v != 0) as u8).collect()),

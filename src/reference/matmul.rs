@@ -69,7 +69,7 @@ fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagnostic> 
         for i in 0..m {
             for j in 0..n {
                 let sum = (0..k).fold(0i64, |sum, l| sum.wrapping_add(left[i * k + l].wrapping_mul(right[l * n + j])));
-                lanes.push(super::scalar::wrap(sum, dtype));
+                lanes.push(dtype.wrap(sum));
             }
         }
     }

@@ -16,6 +16,7 @@ mod map;
 mod matmul;
 mod pool;
 pub mod scalar;
+pub mod seeded;
 mod softmax;
 mod spatial;
 mod magnitude;

@@ -51,7 +51,7 @@ pub fn unary_integer(op: Unary, a: i64, dtype: DType) -> Option<i64> {
         Unary::Exp | Unary::Log | Unary::Sqrt | Unary::Rsqrt | Unary::Sin | Unary::Cos => return None,
         Unary::Tanh | Unary::Erf | Unary::Sigmoid => return None,
     };
-    Some(wrap(exact, dtype))
+    Some(dtype.wrap(exact))
 }
 
 /// An integer operator, wrapped to the dtype; `None` when it is not one of integers, or divides by
@@ -87,7 +87,7 @@ pub fn binary_integer(op: Binary, a: i64, b: i64, dtype: DType) -> Option<i64> {
         Binary::Xor => a ^ b,
         Binary::Div => return None,
     };
-    Some(wrap(exact, dtype))
+    Some(dtype.wrap(exact))
 }
 
 /// a^b modulo 2⁶⁴ by squaring; a negative exponent gives the truncated reciprocal.
@@ -119,19 +119,5 @@ pub fn compare<T: PartialOrd>(op: Compare, a: T, b: T) -> bool {
         Compare::Le => a <= b,
         Compare::Gt => a > b,
         Compare::Ge => a >= b,
-    }
-}
-
-/// The low bits of an integer as the dtype holds them: sign-extended, or zero-extended when unsigned.
-pub fn wrap(value: i64, dtype: DType) -> i64 {
-    match dtype {
-        DType::I32 => value as i32 as i64,
-        DType::I16 => value as i16 as i64,
-        DType::I8 => value as i8 as i64,
-        DType::U32 => value as u32 as i64,
-        DType::U16 => value as u16 as i64,
-        DType::U8 => value as u8 as i64,
-        DType::I64 | DType::U64 => value,
-        DType::F64 | DType::F32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 | DType::Bool => value,
     }
 }
