@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::python::{Names, described, paragraph};
-use super::subject::Subject;
+use super::python::{Names, call, described, paragraph, statement};
+use super::subject::{Origin, Subject};
 use super::{kernel_test, torch_ops, wrapper};
 use crate::diag;
 use crate::graph::{Producer, Role, ValueId};
@@ -18,12 +18,14 @@ pub fn text(plan: &Plan, index: usize) -> diag::Result<String> {
     let kernel = &plan.kernels[index];
     let subject = Subject::of(plan, index)?;
     let parameters = parameters(plan, kernel, &subject);
+    let reference = reference(plan, &subject, &parameters)?;
+    let functional = if reference.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
     let mut text = docstring(plan, index, &subject);
-    text += "import torch\nimport torch.nn.functional as F\nimport triton\nimport triton.language as tl\n";
+    text += &format!("import torch\n{functional}import triton\nimport triton.language as tl\n");
     for (title, part) in [
         ("Kernel", kernel.text.trim().to_owned() + "\n"),
         ("Wrapper", wrapper::text(kernel)),
-        ("Reference", reference(plan, &subject, &parameters)?),
+        ("Reference", reference),
         ("Test", kernel_test::text(plan, kernel, &subject, &parameters)?),
     ] {
         text += &format!("\n\n# {title}\n\n\n{part}");
@@ -57,11 +59,9 @@ fn parameters(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> Parameter
         .iter()
         .map(|&value| {
             let operand = kernel.operands.iter().zip(&subject.origins).find(|(_, origin)| match origin {
-                super::subject::Origin::Entering(v) => *v == value,
-                super::subject::Origin::Weight(v) => {
-                    *v == value && matches!(plan.graph.value(*v).producer, Producer::Weight(_))
-                }
-                super::subject::Origin::Output(_) | super::subject::Origin::Scratch => false,
+                Origin::Entering(v) => *v == value,
+                Origin::Weight(v) => *v == value && matches!(plan.graph.value(*v).producer, Producer::Weight(_)),
+                Origin::Output(_) | Origin::Scratch => false,
             });
             let wanted = match (operand, plan.imported.value(value).role) {
                 (Some((operand, _)), _) => operand.name.as_str(),
@@ -86,18 +86,18 @@ fn reference(plan: &Plan, subject: &Subject, parameters: &Parameters) -> diag::R
     }
     let lines = torch_ops::statements(&plan.imported, &subject.nodes, &mut names, &mut values)?;
     let ty = plan.imported.ty(subject.output);
-    let mut text = super::python::call(0, "def reference", &[list.iter().map(|s| (*s).to_owned()).collect()]);
+    let mut text = call(0, "def reference", &[list.iter().map(|s| (*s).to_owned()).collect()]);
     text.truncate(text.trim_end().len());
     text += &format!(":\n    \"\"\"The model's own operators, {}.\"\"\"\n", described(ty.dtype, &ty.shape));
     let (last, rest) = lines.split_last().map_or((None, lines.as_slice()), |(last, rest)| (Some(last), rest));
     for line in rest {
-        text += &format!("    {line}\n");
+        text += &statement(4, line);
     }
     let result = &values[&subject.output];
     match last.and_then(|line| line.strip_prefix(&format!("{result} = "))) {
-        Some(value) => text += &format!("    return {value}\n"),
+        Some(value) => text += &statement(4, &format!("return {value}")),
         None => {
-            text += &last.map_or_else(String::new, |line| format!("    {line}\n"));
+            text += &last.map_or_else(String::new, |line| statement(4, line));
             text += &format!("    return {result}\n");
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::kernel_file::Parameters;
-use super::python::{self, Names, call, dtype, tuple};
+use super::prepare;
+use super::python::{self, Names, call, dtype, statement, tuple};
 use super::subject::{Origin, Subject};
 use super::wrapper::{self, taken_shape};
-use super::prepare;
 use crate::diag;
 use crate::dtype::DType;
 use crate::expr::{Binary, Node, Unary};
@@ -28,9 +28,9 @@ pub fn text(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &P
         text += &format!("    {name} = {}.to(device)\n", seeded(&plan.imported, *value));
     }
     text += &call(4, "compare", std::slice::from_ref(&list));
-    let odd = parameters.iter().find(|(value, _)| {
-        subject.origins.contains(&Origin::Entering(*value)) && plan.imported.dtype(*value).is_float()
-    });
+    let odd = parameters
+        .iter()
+        .find(|(value, _)| subject.origins.contains(&Origin::Entering(*value)) && plan.imported.dtype(*value).is_float());
     if let Some((_, name)) = odd {
         text += &format!("    {name}.view(-1)[0] = float(\"nan\")\n    {name}.view(-1)[-1] = float(\"inf\")\n");
         text += &call(4, "compare", &[list]);
@@ -61,7 +61,7 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
         .collect();
     let nodes = prepare::nodes_for(plan, &wanted);
     for line in prepare::statements(&plan.graph, &nodes, &mut names, &mut values)? {
-        text += &format!("    {line}\n");
+        text += &statement(4, &line);
     }
 
     let mut arguments = Vec::new();
@@ -93,7 +93,7 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
         }
     }
     text += &call(4, "launch", &[arguments]);
-    let (expected, inputs) = (names.fresh("expected"), tuple(&list));
+    let (given, expected) = (names.fresh("given"), names.fresh("expected"));
     let tolerance = tolerance(plan, kernel, subject);
     let shape = plan.imported.shape(subject.output);
     let actual = if kernel_output(kernel).is_some_and(|o| o.layout.shape.as_slice() != shape) {
@@ -101,7 +101,8 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
     } else {
         result
     };
-    text += &format!("    {expected} = reference(*(t.double() if t.is_floating_point() else t for t in {inputs}))\n");
+    text += &format!("    {given} = {}\n", tuple(&list));
+    text += &format!("    {expected} = reference(*(t.double() if t.is_floating_point() else t for t in {given}))\n");
     let options = [format!("rtol={tolerance}"), format!("atol={tolerance}"), "equal_nan=True".to_owned()];
     let pair = [format!("{actual}.double()"), format!("{expected}.double()")];
     Ok(text + &call(4, "torch.testing.assert_close", &[pair.to_vec(), options.to_vec()]))
@@ -169,9 +170,11 @@ fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> &'static s
         Op::Map(map) => map.body.nodes().iter().all(|(node, _)| chooses(node)),
         Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => false,
     });
-    let rounded = kernel.launches.iter().flat_map(|l| &l.args).any(|argument| {
-        matches!(&argument.value, ArgumentValue::ConstexprStr(class) if class == "tf32" || class == "bf16")
-    });
+    let rounded = kernel
+        .launches
+        .iter()
+        .flat_map(|l| &l.args)
+        .any(|argument| matches!(&argument.value, ArgumentValue::ConstexprStr(class) if class == "tf32" || class == "bf16"));
     let narrow = kernel.operands.iter().any(|o| o.dtype.is_float() && o.dtype.size() < 4);
     if moves {
         "0"

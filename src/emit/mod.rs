@@ -39,6 +39,8 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 pub struct EmitOptions {
     /// What generated weights and inputs are derived from.
     pub seed: u64,
+    /// Generate float weights that the model file has, too.
+    pub always_seeded: bool,
 }
 
 /// The file of a kernel, relative to the suite.
@@ -70,3 +72,8 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
     files.insert(MANIFEST.to_owned(), manifest.into_bytes());
     Ok(files)
 }
+
+#[cfg(test)]
+pub(crate) mod hand_made;
+#[cfg(test)]
+mod tests;

@@ -64,7 +64,9 @@ pub fn statements(
             Op::Map(map) => arithmetic(map, &operands, names, &mut lines),
             Op::View(View::Reshape(shape)) => Some(format!("{}.reshape({})", operands[0].0, list(shape))),
             Op::View(View::Transpose(order)) => Some(format!("{}.permute({}).contiguous()", operands[0].0, list(order))),
-            Op::View(View::Broadcast(_)) | Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => None,
+            Op::View(View::Broadcast(_)) | Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => {
+                None
+            }
         };
         let name = names.fresh(&graph.value(node.outputs[0]).name);
         lines.push(format!("{name} = {}", text.ok_or_else(refuse)?));
@@ -116,11 +118,9 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
             // Exact; the subset has no sign before a tensor.
             Node::Unary(Unary::Neg, a) => (format!("{} * -1.0", within(a, 1)), 1),
             Node::Cast(a) => (format!("{}.to({})", within(a, 2), dtype(of)), 2),
-            Node::Constant(Constant::Bool(_))
-            | Node::Coordinate(_)
-            | Node::Unary(..)
-            | Node::Compare(..)
-            | Node::Select(..) => return None,
+            Node::Constant(Constant::Bool(_)) | Node::Coordinate(_) | Node::Unary(..) | Node::Compare(..) | Node::Select(..) => {
+                return None;
+            }
         };
         let compound = !matches!(node, Node::Read(_) | Node::Constant(_));
         if compound && uses[i] > 1 {

@@ -120,6 +120,45 @@ pub fn call(indent: usize, head: &str, groups: &[Vec<String>]) -> String {
     text + &format!("{pad})\n")
 }
 
+/// A statement at an indent; one that is too long and ends in a call is filled over several lines.
+pub fn statement(indent: usize, text: &str) -> String {
+    let line = format!("{}{text}\n", " ".repeat(indent));
+    if line.chars().count() <= WIDTH + 1 {
+        return line;
+    }
+    match outer_call(text) {
+        Some((head, args)) => call(indent, head, &[args]),
+        None => line,
+    }
+}
+
+/// `y = f(a, b)` as `y = f` and its arguments, when the text ends with the call's parenthesis.
+fn outer_call(text: &str) -> Option<(&str, Vec<String>)> {
+    let (head, rest) = text.split_once('(')?;
+    let inside = rest.strip_suffix(')')?;
+    let mut args = Vec::new();
+    let mut depth = 0;
+    let mut quoted = false;
+    let mut start = 0;
+    for (i, c) in inside.char_indices() {
+        match c {
+            '"' if !inside[..i].ends_with('\\') => quoted = !quoted,
+            '(' | '[' if !quoted => depth += 1,
+            ')' | ']' if !quoted => depth -= 1,
+            ',' if !quoted && depth == 0 => {
+                args.push(inside[start..i].trim().to_owned());
+                start = i + 1;
+            }
+            _ => {}
+        }
+        if depth < 0 {
+            return None;
+        }
+    }
+    args.push(inside[start..].trim().to_owned());
+    Some((head, args))
+}
+
 /// Items with a comma after each, filled into lines.
 pub fn filled(indent: usize, items: &[String]) -> String {
     let pad = " ".repeat(indent);
@@ -189,5 +228,10 @@ mod tests {
         assert!(text.lines().all(|l| l.len() <= 100));
         assert!(text.ends_with(",\n        last=1,\n    )\n"));
         assert_eq!(call(0, "f", &[vec!["a".into()], vec!["b=1".into()]]), "f(a, b=1)\n");
+        let name = "n".repeat(60);
+        assert_eq!(statement(4, &format!("y = f({name}, g(a, b), w[\"(, \"])")).lines().count(), 1);
+        let folded = statement(0, &format!("y = f({name}, g(a, b), w[\"(,\"], {name})"));
+        assert_eq!(folded, format!("y = f(\n    {name}, g(a, b), w[\"(,\"],\n    {name},\n)\n"));
+        assert!(outer_call("(a + b) * (c + d)").is_none());
     }
 }

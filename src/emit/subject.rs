@@ -90,6 +90,9 @@ pub fn imported_value(plan: &Plan, value: ValueId) -> Option<ValueId> {
         return Some(value);
     }
     let Producer::Node { node, .. } = plan.graph.value(value).producer else { return None };
+    if plan.preparation.contains(&node) {
+        return None;
+    }
     let covers = &plan.graph.node(node).covers;
     let order = plan.imported.topological().ok()?;
     let last = order.iter().rev().find(|id| covers.contains(id))?;
@@ -98,8 +101,7 @@ pub fn imported_value(plan: &Plan, value: ValueId) -> Option<ValueId> {
 
 /// The covered nodes and those they need that depend on weights alone, in topological order.
 fn with_weight_nodes(graph: &Graph, covers: &[NodeId]) -> diag::Result<Vec<NodeId>> {
-    let order =
-        graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
+    let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
     let mut needed: BTreeSet<NodeId> = covers.iter().copied().collect();
     for &id in order.iter().rev().filter(|&&id| graph.contains(id)) {
         if needed.contains(&id) {

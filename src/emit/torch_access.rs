@@ -23,9 +23,7 @@ pub fn broadcast(operand: &str, shape: &[usize], access: &Access, dims: &[usize]
         }
     }
     let skip = dims.len().checked_sub(shape.len());
-    let aligned = skip.is_some_and(|skip| {
-        walked.iter().enumerate().all(|(d, axis)| axis.is_none_or(|axis| axis + skip == d))
-    });
+    let aligned = skip.is_some_and(|skip| walked.iter().enumerate().all(|(d, axis)| axis.is_none_or(|axis| axis + skip == d)));
     if aligned {
         return Some(operand.to_owned());
     }

@@ -177,7 +177,8 @@ impl Printer<'_> {
                     Some(function) => Printed::atom(format!("torch.{function}({})", a.tensor(of, &device))),
                     None => {
                         let sign = if op == Unary::Neg { "-" } else { "~" };
-                        let text = if op == Unary::Neg { a.within(SIGN) } else { Printed::atom(a.tensor(of, &device)).within(SIGN) };
+                        let text =
+                            if op == Unary::Neg { a.within(SIGN) } else { Printed::atom(a.tensor(of, &device)).within(SIGN) };
                         let text = if op == Unary::Not && !a.scalar { a.within(SIGN) } else { text };
                         Printed { text: format!("{sign}{text}"), tightness: SIGN, scalar: a.scalar && op == Unary::Neg }
                     }
@@ -202,16 +203,16 @@ impl Printer<'_> {
                         match (a.scalar, b.scalar) {
                             (false, true) => Printed::atom(format!("torch.clamp({}, {bound}={})", a.text, b.text)),
                             (true, false) => Printed::atom(format!("torch.clamp({}, {bound}={})", b.text, a.text)),
-                            _ => {
-                                Printed::atom(format!("torch.{function}({}, {})", a.tensor(of, &device), b.tensor(of, &device)))
-                            }
+                            _ => Printed::atom(format!("torch.{function}({}, {})", a.tensor(of, &device), b.tensor(of, &device))),
                         }
                     }
                     Binary::MinNum | Binary::MaxNum => {
                         let function = if op == Binary::MinNum { "fmin" } else { "fmax" };
                         Printed::atom(format!("torch.{function}({}, {})", a.tensor(of, &device), b.tensor(of, &device)))
                     }
-                    Binary::Pow if a.scalar && b.scalar => Printed::atom(format!("torch.pow({}, {})", a.tensor(of, &device), b.text)),
+                    Binary::Pow if a.scalar && b.scalar => {
+                        Printed::atom(format!("torch.pow({}, {})", a.tensor(of, &device), b.text))
+                    }
                     Binary::Pow => Printed::atom(format!("torch.pow({}, {})", a.text, b.text)),
                 }
             }
@@ -245,7 +246,8 @@ impl Printer<'_> {
 /// The read that `x < 0 ? 0 : x` or the NaN-keeping max(x, 0) is applied to.
 fn relu_operand(nodes: &[(Node, DType)]) -> Option<usize> {
     let zero = |id: expr::ExprId| {
-        matches!(nodes[id.0 as usize].0, Node::Constant(Constant::Float(bits)) if bits == 0) || nodes[id.0 as usize].0 == Node::Constant(Constant::Int(0))
+        matches!(nodes[id.0 as usize].0, Node::Constant(Constant::Float(bits)) if bits == 0)
+            || nodes[id.0 as usize].0 == Node::Constant(Constant::Int(0))
     };
     let read = |id: expr::ExprId| match nodes[id.0 as usize].0 {
         Node::Read(k) => Some(k as usize),

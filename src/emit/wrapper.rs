@@ -60,7 +60,8 @@ fn describe(operand: &Operand) -> String {
     let layout = &operand.layout;
     let mut text = format!("{}: {}", operand.name, described(operand.dtype, &layout.shape));
     if !layout.is_contiguous() {
-        text += &format!(" in a storage of {}, strides {:?}, offset {}", layout.storage, layout.strides.as_slice(), layout.offset);
+        text +=
+            &format!(" in a storage of {}, strides {:?}, offset {}", layout.storage, layout.strides.as_slice(), layout.offset);
     }
     if operand.access == OperandAccess::Write {
         text += ", written";
@@ -78,6 +79,7 @@ fn one_launch(kernel: &BoundKernel, launch: &BoundLaunch) -> String {
             ArgumentValue::Pointer(operand) => (kernel.operands[*operand].name.clone(), false),
             ArgumentValue::Int(int) => (int.text.clone(), false),
             ArgumentValue::Constexpr(int) => (int.text.clone(), true),
+            ArgumentValue::ConstexprFloat(value) => (super::python::float(*value), true),
             ArgumentValue::ConstexprStr(text) => (super::python::string(text), true),
         };
         // Behind the first named argument all are named.
