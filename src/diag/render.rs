@@ -71,6 +71,7 @@ mod tests {
               |     ^^^^^^^^^^ load out of bounds
               |
               = note: program: (0, 0, 0)
-              = help: mask the load"#]].assert_eq(&render(&diagnostic, false));
+              = help: mask the load"#]]
+        .assert_eq(&render(&diagnostic, false));
     }
 }

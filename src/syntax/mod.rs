@@ -1,6 +1,14 @@
 //! Python text → [`ast`], over ruff's parser; the only place that knows ruff.
 //!
-//! Also serves YAML expressions (`expression`) and host code. Spans are byte offsets into the
-//! [`SourceFile`](crate::source::SourceFile).
+//! `parse` reads text; `constant` is Python's arithmetic on compile-time values; `eval` computes an
+//! expression to a [`Constant`]; `yaml` reads YAML with positions (its strings may be expressions).
+//! Spans are byte offsets into the [`SourceFile`](crate::source::SourceFile).
 
 pub mod ast;
+pub mod constant;
+pub mod eval;
+mod parse;
+pub mod yaml;
+
+pub use constant::Constant;
+pub use parse::{parse_expression, parse_expression_at, parse_module};
