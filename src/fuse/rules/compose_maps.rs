@@ -241,7 +241,7 @@ fn reads_through(index: &Index, which: impl Fn(usize) -> bool + Copy) -> bool {
 
 /// Whether coordinates computed over `dims` stay inside `shape`.
 fn within(coordinates: &[Index], shape: &[usize], dims: &[usize]) -> bool {
-    let inside = |(index, &size): (&Index, &usize)| index.range(dims).is_some_and(|(low, high)| low >= 0 && high < size as i64);
+    let inside = |(index, &size): (&Index, &usize)| index.range(dims).is_some_and(|(low, high)| low >= 0 && high < size as i128);
     coordinates.iter().zip(shape).all(inside)
 }
 
