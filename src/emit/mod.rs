@@ -9,7 +9,7 @@
 
 mod kernel_file;
 mod kernel_test;
-mod manifest;
+pub mod manifest;
 mod prepare;
 mod python;
 mod readme;
