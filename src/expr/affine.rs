@@ -206,15 +206,19 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Index {
-    /// The same function in normal form, given the sizes of the coordinates.
+    /// The same function in normal form, given the sizes of the coordinates. A bare coordinate stays,
+    /// though its size be 1, so that an operand read at its own coordinates is seen to be.
     pub fn simplify(&self, dims: &[usize]) -> Index {
+        if let Index::Dim(_) = self {
+            return self.clone();
+        }
         Sum::of(self, dims).index().unwrap_or_else(|| self.clone())
     }
 
-    /// Least and greatest value over all coordinates; `None` when an index read decides it.
-    pub fn range(&self, dims: &[usize]) -> Option<(i64, i64)> {
-        let (low, high) = Sum::of(self, dims).range(dims)?;
-        Some((i64::try_from(low).ok()?, i64::try_from(high).ok()?))
+    /// An interval that holds every value (inclusive), for 0 ≤ coordinate < its size, all sizes at
+    /// least 1; it may be too wide, never too narrow. `None` when an index read decides it.
+    pub fn range(&self, dims: &[usize]) -> Option<(i128, i128)> {
+        Sum::of(self, dims).range(dims)
     }
 
     /// (coefficient of each coordinate, constant) when the index is affine in the coordinates.
@@ -315,7 +319,7 @@ mod tests {
                     let value = index.evaluate(&at, &mut |_| read);
                     prop_assert_eq!(value, small.evaluate(&at, &mut |_| read), "{} became {}", index, small);
                     if let Some((low, high)) = range {
-                        prop_assert!((low..=high).contains(&value), "{} in {}..={}", index, low, high);
+                        prop_assert!((low..=high).contains(&i128::from(value)), "{} in {}..={}", index, low, high);
                     }
                     if let Some((coefficients, constant)) = &affine {
                         let sum: i64 = coefficients.iter().zip(at).map(|(c, i)| c * i as i64).sum();

@@ -26,16 +26,7 @@ pub(in crate::import::onnx) fn max(cx: &mut Context) -> Result<(), Failure> {
 pub(in crate::import::onnx) fn global_average(cx: &mut Context) -> Result<(), Failure> {
     let x = cx.input(0, "X")?;
     let rank = spatial_rank(cx, &x)?;
-    let ones = SmallVec::from_elem(1, rank);
-    let zeros = SmallVec::from_elem(0, rank);
-    let pool = Pool {
-        kind: PoolKind::AdaptiveAverage,
-        kernel: ones.clone(),
-        strides: ones.clone(),
-        dilations: ones,
-        pads_begin: zeros.clone(),
-        pads_end: zeros,
-    };
+    let pool = Pool::adaptive_average(SmallVec::from_elem(1, rank));
     cx.finish(Op::Pool(pool), &[x])
 }
 
