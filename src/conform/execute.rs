@@ -101,7 +101,7 @@ impl<'a> Executor<'a> {
         if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok((program.clone(), args));
         }
-        let verified = kernel::compile(module, &launch.function, &Specialization { args: specs })?;
+        let verified = kernel::compile(module, &launch.function, &Specialization { args: specs, ..Specialization::default() })?;
         let program = Arc::new(Program::compile(&verified)?);
         self.programs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, program.clone());
         Ok((program, args))

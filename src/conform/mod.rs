@@ -15,5 +15,6 @@ pub mod inputs;
 pub mod kernel;
 pub mod layout;
 pub mod prepare;
+pub mod stored;
 pub mod subject;
 pub mod verdict;

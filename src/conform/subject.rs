@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::conform::stored;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emit::Files;
@@ -90,7 +91,7 @@ impl Subject {
         let launches = manifest.launches.iter().map(|entry| resolve(name, &manifest, &imported, entry)).collect::<Result<_>>()?;
         let modules = modules(name, files)?;
         let stored = match files.get("weights.safetensors") {
-            Some(bytes) => stored(name, bytes)?,
+            Some(bytes) => stored::read(bytes).map_err(|what| invalid(format!("weights.safetensors: {what}")))?,
             None => HashMap::new(),
         };
         Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, modules, stored })
@@ -157,11 +158,6 @@ fn modules(name: &str, files: &Files) -> Result<Modules> {
         modules.add(&module_name(path), parse_module(&SourceFile::new(format!("{name}/{path}"), text))?)?;
     }
     Ok(modules)
-}
-
-/// The tensors of `weights.safetensors`.
-fn stored(name: &str, bytes: &[u8]) -> Result<HashMap<String, Tensor>> {
-    crate::import::safetensors::read(bytes).map_err(|what| invalid(name, format!("weights.safetensors: {what}")))
 }
 
 /// Nodes that `wanted` needs, in topological order, stopping at the values of `given`.

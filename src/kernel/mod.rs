@@ -14,5 +14,5 @@ pub mod walk;
 mod filetests;
 
 pub use ir::Kernel;
-pub use lower::{ArgSpec, Specialization, Target, compile};
+pub use lower::{ArgSpec, Specialization, Target, compile, constexpr_params};
 pub use verify::{Verified, verify};
