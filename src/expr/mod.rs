@@ -7,6 +7,7 @@
 //! The same expression is printed as graph text ([`print`]), as Triton and as torch, and evaluated
 //! by the reference; the latter printers are small files of their own beside the consumer.
 
+pub mod affine;
 pub mod eval;
 pub mod index;
 pub mod parse;
@@ -210,6 +211,36 @@ impl ExprBuilder {
 
     pub fn cast(&mut self, a: ExprId, dtype: DType) -> ExprId {
         if self.dtype(a) == dtype { a } else { self.node(Node::Cast(a), dtype) }
+    }
+
+    /// An index expression as a value over the same coordinates. `None` where it uses an index read
+    /// (whose element type an index does not say).
+    pub fn index(&mut self, index: &index::Index, dtype: DType) -> Option<ExprId> {
+        use index::Index;
+        let constant = |b: &mut Self, c: i64| b.node(Node::Constant(Constant::Int(c)), dtype);
+        Some(match index {
+            Index::Dim(d) => self.node(Node::Coordinate(*d as u32), dtype),
+            Index::Constant(c) => constant(self, *c),
+            Index::Add(a, b) => {
+                let (a, b) = (self.index(a, dtype)?, self.index(b, dtype)?);
+                self.binary(Binary::Add, a, b)
+            }
+            Index::Mul(a, c) => {
+                let (a, c) = (self.index(a, dtype)?, constant(self, *c));
+                self.binary(Binary::Mul, a, c)
+            }
+            Index::FloorDiv(a, n) => {
+                let (a, n) = (self.index(a, dtype)?, constant(self, *n));
+                self.binary(Binary::DivFloor, a, n)
+            }
+            Index::Mod(a, n) => {
+                let (a, n) = (self.index(a, dtype)?, constant(self, *n));
+                let quotient = self.binary(Binary::DivFloor, a, n);
+                let whole = self.binary(Binary::Mul, quotient, n);
+                self.binary(Binary::Sub, a, whole)
+            }
+            Index::Read(_) => return None,
+        })
     }
 
     /// Copies another expression in, with its k-th read replaced by `reads[k]`.

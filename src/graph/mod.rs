@@ -202,6 +202,27 @@ impl Graph {
         }
     }
 
+    /// Gives a node another operator and other operands. Its outputs stay: their ids, names and types
+    /// are those of before, so that consumers need not change.
+    pub fn rewrite_node(&mut self, node: NodeId, op: Op, inputs: &[Option<ValueId>]) {
+        let stale: Vec<_> = self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| e.id()).collect();
+        for edge in stale {
+            self.nodes.remove_edge(edge);
+        }
+        for value in inputs.iter().flatten() {
+            if let Producer::Node { node: from, .. } = self.values[value.0 as usize].producer {
+                self.nodes.add_edge(from.0, node.0, *value);
+            }
+        }
+        self.nodes[node.0].op = op;
+        self.nodes[node.0].inputs = SmallVec::from_slice(inputs);
+    }
+
+    /// Says which source nodes a rewritten node computes.
+    pub fn set_sources(&mut self, node: NodeId, sources: Vec<Source>) {
+        self.nodes[node.0].sources = sources;
+    }
+
     /// Says which nodes of the imported graph a rewritten node computes.
     pub fn set_covers(&mut self, node: NodeId, covers: Vec<NodeId>) {
         self.nodes[node.0].covers = covers;
@@ -357,5 +378,20 @@ mod tests {
         assert_eq!(g.consumers(g.find("a").unwrap()), [c]);
         assert_eq!(g.topological().unwrap(), [a, c]);
         assert_eq!(g.add_input("a", ty(&[1]), Role::Activation), Err(g.find("a").unwrap()));
+    }
+
+    #[test]
+    fn a_rewritten_node_keeps_its_outputs() {
+        let mut g = Graph::new("m");
+        let x = g.add_input("x", ty(&[6]), Role::Activation).unwrap();
+        let view = || Op::View(View::Transpose(smallvec![0]));
+        let a = g.add_node(view(), &[Some(x)], vec![("a".into(), ty(&[6]))], vec![]);
+        let b = g.add_node(view(), &[g.find("a")], vec![("b".into(), ty(&[6]))], vec![]);
+        let c = g.add_node(view(), &[g.find("b")], vec![("c".into(), ty(&[6]))], vec![]);
+        g.rewrite_node(b, Op::View(View::Reshape(smallvec![6])), &[Some(x)]);
+        assert!(g.consumers(g.find("a").unwrap()).is_empty());
+        assert_eq!(g.consumers(g.find("b").unwrap()), [c]);
+        g.remove_node(a);
+        assert_eq!(g.topological().unwrap(), [b, c]);
     }
 }
