@@ -46,6 +46,7 @@ codes! {
     EXTERNAL_DATA = "M010", Unsupported, "external data";
     MODEL_VERSION = "M011", Unsupported, "model version not supported";
     GRAPH_INVALID = "M012", Internal, "graph is not well formed";
+    GRAPH_SYNTAX = "M013", Usage, "graph text syntax error";
 
     PYTHON_SYNTAX = "S001", Bug, "Python syntax error";
     EXPRESSION = "S002", Usage, "invalid expression";
@@ -69,6 +70,7 @@ codes! {
     DIVISION_BY_ZERO = "A009", Bug, "integer division by zero";
     UNINITIALISED_READ = "A010", Bug, "load of memory that nothing has written";
     INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
+    ASSERT_FAILED = "A012", Bug, "assertion failed";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";
@@ -83,6 +85,7 @@ codes! {
     HOST_RAISED = "H002", Bug, "wrapper refuses its arguments";
     HOST_LAUNCH = "H003", Bug, "launch does not fit its kernel";
     HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
+    HOST_ERROR = "H005", Bug, "host code raises an error";
 
     TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
     TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";
