@@ -69,6 +69,7 @@ codes! {
     DIVISION_BY_ZERO = "A009", Bug, "integer division by zero";
     UNINITIALISED_READ = "A010", Bug, "load of memory that nothing has written";
     INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
+    ASSERT_FAILED = "A012", Bug, "assertion failed";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

@@ -16,6 +16,7 @@ use crate::syntax::parse_module;
 pub struct Param {
     pub name: String,
     pub constexpr: bool,
+    pub span: Span,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +87,7 @@ impl KernelFile {
                     .map(|p| Param {
                         name: p.name.clone(),
                         constexpr: p.annotation.as_ref().and_then(|a| a.as_dotted()).as_deref() == Some("tl.constexpr"),
+                        span: p.span,
                     })
                     .collect(),
                 span: Span { start, end: stmt.span.end },
