@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use crate::conform::cpu;
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
 use crate::dtype::Carrier;
+use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
 use crate::host::trace::Fill;
 use crate::host::{Event, HostTensor, KernelArg, KernelLaunch, Modules, Trace};
 use crate::kernel::{self, ArgSpec, Specialization};
@@ -79,7 +79,9 @@ impl<'a> Executor<'a> {
         let mut args = Vec::new();
         for (name, value) in &launch.args {
             let spec = match value {
-                _ if constexprs.contains(name) => ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?),
+                _ if constexprs.contains(name) => {
+                    ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?)
+                }
                 KernelArg::Tensor(tensor) => {
                     args.push(Arg::Pointer(view(tensor)));
                     ArgSpec::Pointer(tensor.dtype)
@@ -92,12 +94,15 @@ impl<'a> Executor<'a> {
                     args.push(Arg::Float(*value));
                     ArgSpec::Float
                 }
-                KernelArg::Bool(_) | KernelArg::None => ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?),
+                KernelArg::Bool(_) | KernelArg::None => {
+                    ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?)
+                }
                 KernelArg::Str(_) => return Err(misfit(launch, name, "a string", "a run-time parameter")),
             };
             specs.push((name.clone(), spec));
         }
-        let key = (launch.module.clone(), launch.function.clone(), specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect());
+        let key =
+            (launch.module.clone(), launch.function.clone(), specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect());
         if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok((program.clone(), args));
         }
@@ -109,13 +114,22 @@ impl<'a> Executor<'a> {
 }
 
 fn misfit(launch: &KernelLaunch, name: &str, what: &str, param: &str) -> Box<Diagnostic> {
-    Box::new(Diagnostic::new(&codes::HOST_LAUNCH, format!("{}: argument `{name}` is {what}, but the parameter is {param}", launch.function)))
+    Box::new(Diagnostic::new(
+        &codes::HOST_LAUNCH,
+        format!("{}: argument `{name}` is {what}, but the parameter is {param}", launch.function),
+    ))
 }
 
 /// What the emulator lets a pointer made of this tensor touch.
 fn view(tensor: &HostTensor) -> View {
     let origin = tensor.offset as usize;
-    View { buffer: BufferId(tensor.storage.0), pointer: origin, shape: tensor.shape.clone(), strides: tensor.strides.clone(), origin }
+    View {
+        buffer: BufferId(tensor.storage.0),
+        pointer: origin,
+        shape: tensor.shape.clone(),
+        strides: tensor.strides.clone(),
+        origin,
+    }
 }
 
 fn constant(value: &KernelArg) -> Option<Constant> {

@@ -65,10 +65,14 @@ fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> 
     let expected = Expected::of(subject, launch, &nodes, env, kind)?;
     let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
     let file = &subject.manifest.kernels[launch.kernel].file;
-    let mismatch = diagnose::values(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison).map(|diagnostic| {
-        let diagnostic = diagnostic.note(format!("pass: {}", kind.name())).note(format!("layer: {}", launch.layer));
-        Diagnostic { place: diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{file}", subject.name) })), ..diagnostic }
-    });
+    let mismatch =
+        diagnose::values(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison).map(|diagnostic| {
+            let diagnostic = diagnostic.note(format!("pass: {}", kind.name())).note(format!("layer: {}", launch.layer));
+            Diagnostic {
+                place: diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{file}", subject.name) })),
+                ..diagnostic
+            }
+        });
     Ok(Outcome { error: Error::of(&comparison, &expected.derived), mismatch, cost })
 }
 
@@ -121,7 +125,10 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Sto
         .collect();
     let weights = prepare::values(&subject.rewritten, &bases, |name| {
         let value = graph.find(name).ok_or_else(|| {
-            Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph")).in_file(&subject.name))
+            Box::new(
+                Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph"))
+                    .in_file(&subject.name),
+            )
         })?;
         env.get(value).cloned().map_or_else(|| subject.weight(value), Ok)
     })?;

@@ -60,7 +60,15 @@ mod tests {
     use super::*;
 
     fn transposed() -> OperandEntry {
-        OperandEntry { name: "x".into(), dtype: "f32".into(), written: false, shape: vec![2, 3], strides: vec![1, 2], offset: 1, storage: 8 }
+        OperandEntry {
+            name: "x".into(),
+            dtype: "f32".into(),
+            written: false,
+            shape: vec![2, 3],
+            strides: vec![1, 2],
+            offset: 1,
+            storage: 8,
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod alive;
 pub mod bound;
+pub mod chain;
 pub mod compare;
 pub mod cpu;
 pub mod diagnose;

@@ -17,7 +17,8 @@ pub fn values(
     names: &[&str],
     mut weight: impl FnMut(&str) -> Result<Arc<Tensor>>,
 ) -> Result<HashMap<String, Arc<Tensor>>> {
-    let missing = |name: &str| Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("the manifest's graph has no value `{name}`")));
+    let missing =
+        |name: &str| Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("the manifest's graph has no value `{name}`")));
     let wanted = names.iter().map(|name| rewritten.find(name).ok_or_else(|| missing(name))).collect::<Result<Vec<ValueId>>>()?;
     let nodes = upstream(rewritten, &wanted, &BTreeSet::new());
     let mut env = Env::new();

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use safetensors::tensor::{Dtype, TensorView};
 use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
 
 use crate::dtype::DType;
 use crate::shape::Shape;

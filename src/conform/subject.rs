@@ -81,7 +81,10 @@ impl Subject {
         let bytes = files.get(MANIFEST).ok_or_else(|| invalid(format!("there is no {MANIFEST}")))?;
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| invalid(format!("{MANIFEST}: {e}")))?;
         if manifest.format != FORMAT || manifest.version != VERSION {
-            return Err(invalid(format!("{MANIFEST} is {} version {}, not {FORMAT} version {VERSION}", manifest.format, manifest.version)));
+            return Err(invalid(format!(
+                "{MANIFEST} is {} version {}, not {FORMAT} version {VERSION}",
+                manifest.format, manifest.version
+            )));
         }
         let graph = |part: &str, lines: &[String]| {
             crate::graph::text::parse(&SourceFile::new(format!("{name}/{MANIFEST} ({part})"), lines.join("\n") + "\n"))
@@ -119,9 +122,13 @@ fn invalid(name: &str, what: String) -> Box<Diagnostic> {
 }
 
 fn resolve(name: &str, manifest: &Manifest, imported: &Graph, entry: &LaunchEntry) -> Result<Launch> {
-    let value = |v: &str| imported.find(v).ok_or_else(|| invalid(name, format!("{MANIFEST} names a value `{v}` that its graph lacks")));
+    let value =
+        |v: &str| imported.find(v).ok_or_else(|| invalid(name, format!("{MANIFEST} names a value `{v}` that its graph lacks")));
     let layer = &entry.layer;
-    let kernel = manifest.kernels.get(entry.kernel).ok_or_else(|| invalid(name, format!("launch {layer} has no kernel {}", entry.kernel)))?;
+    let kernel = manifest
+        .kernels
+        .get(entry.kernel)
+        .ok_or_else(|| invalid(name, format!("launch {layer} has no kernel {}", entry.kernel)))?;
     let taken: Vec<&OperandEntry> = kernel.operands.iter().filter(|o| o.access != AccessEntry::Scratch).collect();
     if taken.len() != entry.operands.len() {
         let what = format!("launch {layer} has {} operands, its kernel {}", entry.operands.len(), taken.len());
@@ -132,7 +139,8 @@ fn resolve(name: &str, manifest: &Manifest, imported: &Graph, entry: &LaunchEntr
         Producer::Input(_) | Producer::Weight(_) => Err(invalid(name, format!("`{n}` is no node's output"))),
     });
     let operands = entry.operands.iter().zip(taken).map(|(used, taken)| {
-        let dtype = DType::from_name(&taken.dtype).ok_or_else(|| invalid(name, format!("there is no dtype `{}`", taken.dtype)))?;
+        let dtype =
+            DType::from_name(&taken.dtype).ok_or_else(|| invalid(name, format!("there is no dtype `{}`", taken.dtype)))?;
         let imported = used.imported.as_deref().map(value).transpose()?;
         Ok(Operand { entry: taken.clone(), dtype, slot: used.slot.clone(), imported })
     });
@@ -153,7 +161,9 @@ pub fn module_name(file: &str) -> String {
 /// The files that host code reaches: kernels and `run.py`.
 fn modules(name: &str, files: &Files) -> Result<Modules> {
     let mut modules = Modules::new();
-    for (path, bytes) in files.iter().filter(|(path, _)| path.as_str() == "run.py" || (path.starts_with("kernels/") && path.ends_with(".py"))) {
+    for (path, bytes) in
+        files.iter().filter(|(path, _)| path.as_str() == "run.py" || (path.starts_with("kernels/") && path.ends_with(".py")))
+    {
         let text = std::str::from_utf8(bytes).map_err(|e| invalid(name, format!("{path} is not UTF-8: {e}")))?;
         modules.add(&module_name(path), parse_module(&SourceFile::new(format!("{name}/{path}"), text))?)?;
     }
