@@ -108,7 +108,7 @@ impl Rewriter<'_> {
                 }
                 None => Some(line.coefs[range.start]),
             };
-            let size = axis.map_or(operand.shape[range.start] as i64, |a| self.writer.problem.axes[a].size());
+            let size = axis.map_or_else(|| operand.shape[range.start] as i64, |a| self.writer.problem.axes[a].size());
             match stride {
                 None => true,
                 Some(stride) => !self.has_param(&format!("{}_stride_{}", operand.stem(), dim.name)) && stride != 1 && size > 1,

@@ -1,5 +1,8 @@
-//! Whole bound texts and launches of small graphs, blessed. `tests/template/compile.py` in the
-//! repository's tools gives the same texts to Triton itself.
+//! Whole bound texts and launches of small graphs, blessed.
+//!
+//! `tools/check_bound.py` gives further bindings (the ignored test `dump`) to Triton itself.
+
+mod dump;
 
 use expect_test::{Expect, expect};
 
