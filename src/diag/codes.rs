@@ -57,6 +57,7 @@ codes! {
     KERNEL_ENTRY = "K004", Usage, "no such kernel";
     IR_INVALID = "K005", Internal, "kernel IR is not well formed";
     IR_SYNTAX = "K006", Usage, "TTIR syntax error";
+    KERNEL_ARGUMENTS = "K007", Usage, "arguments do not fit the kernel";
 
     OUT_OF_BOUNDS_LOAD = "A001", Bug, "load out of bounds";
     OUT_OF_BOUNDS_STORE = "A002", Bug, "store out of bounds";
@@ -69,6 +70,7 @@ codes! {
     DIVISION_BY_ZERO = "A009", Bug, "integer division by zero";
     UNINITIALISED_READ = "A010", Bug, "load of memory that nothing has written";
     INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
+    ASSERT_FAILED = "A012", Bug, "assertion failed";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

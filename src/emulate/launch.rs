@@ -1,4 +1,5 @@
-//! What the emulator is asked to run: a grid of one verified kernel over views of buffers.
+//! What the emulator is asked to run: a grid of one verified kernel over views of buffers; and what
+//! it reports when all went well.
 
 use crate::shape::{Shape, Strides};
 use crate::tensor::Storage;
@@ -50,6 +51,31 @@ pub enum Arg {
     Float(f64),
 }
 
+/// Which checks watch a launch. All are on by default; a test switches one off to see that it, and
+/// only it, catches its faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checks {
+    /// Loads and stores stay inside their view (A001, A002). Switched off, an access outside the
+    /// view but inside the buffer goes through; outside the buffer it is a fault all the same.
+    pub bounds: bool,
+    /// Undefined lanes reach no store, address or branch (A003, A004, A005).
+    pub poison: bool,
+    /// Loads see only memory that something has written (A010).
+    pub uninitialised: bool,
+    /// No two programs write one element, none reads what another wrote (A007, A008).
+    pub races: bool,
+    /// A quotient by zero reaches no store, address or branch (A009).
+    pub division: bool,
+    /// A wrapped integer reaches no store, address or branch (A011).
+    pub wrapped: bool,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Checks { bounds: true, poison: true, uninitialised: true, races: true, division: true, wrapped: true }
+    }
+}
+
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -59,13 +85,32 @@ pub struct Options {
     pub dense: bool,
     /// Instructions a program may execute before it is a [`crate::diag::Class::Limit`].
     pub fuel: u64,
+    /// Bytes of block values that one program may hold before it is a [`crate::diag::Class::Limit`].
+    pub memory: usize,
     /// Run every program for addresses, bounds, coverage and races, but values only for programs
     /// whose linear index is in this list; `None` computes all.
     pub sample: Option<Vec<u64>>,
+    pub checks: Checks,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, sample: None }
+        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, sample: None, checks: Checks::default() }
     }
+}
+
+/// What a launch did. Counts are exact and equal for any number of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunReport {
+    pub programs: u64,
+    /// Tape instructions executed.
+    pub instructions: u64,
+    /// Lines of loads and stores that were one copy.
+    pub lines_copied: u64,
+    /// Lines copied under a mask of lanes.
+    pub lines_masked: u64,
+    /// Lines that went lane by lane.
+    pub lines_gathered: u64,
+    /// Programs that the fast path found suspect and that were run again, dense and traced.
+    pub replayed: u64,
 }

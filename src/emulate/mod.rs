@@ -1,3 +1,146 @@
 //! Runs a verified kernel on the CPU and watches what it does: a sanitiser that computes values.
+//!
+//! ```text
+//! Verified<Kernel> ─ tape::compile ▶ Program (lazy tape, dense tape) ─ schedule ▶ exec::Machine ▶ memory
+//!                                                                        │ suspect program
+//!                                                                        └ replay ▶ check::* writes the message
+//! ```
+//!
+//! [`Program::compile`] compiles, [`run`] launches a grid over a [`Memory`], and [`coverage`] asks
+//! after the last writer of a buffer whether every element was written. `value` says how blocks are
+//! held, `tape` how index arithmetic is split and hoisted, `exec` how instructions work on cells,
+//! `check` what is watched, `simd` where the processor is asked for more.
+//!
+//! **Invariant:** the lazy tape and the dense tape give the same bits and the same first fault, for
+//! any number of threads.
 
+pub mod check;
+pub mod exec;
 pub mod launch;
+pub mod memory;
+pub mod replay;
+pub mod schedule;
+pub mod simd;
+pub mod tape;
+pub mod value;
+pub mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::coverage::coverage;
+pub use launch::{Arg, Buffer, BufferId, Checks, Memory, Options, RunReport, View};
+pub use tape::Program;
+
+use crate::diag::{self, Diagnostic, codes};
+use crate::dtype::Carrier;
+use crate::kernel::ir::Elem;
+use check::race::Shadows;
+use exec::Launch;
+use memory::{Committer, Journal};
+use view::Extent;
+
+/// Runs every program of a grid.
+///
+/// # Errors
+/// The first fault in program order, with the kernel's line; [`codes::HOST_LAUNCH`] when arguments do
+/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling.
+pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg], options: &Options) -> diag::Result<RunReport> {
+    if options.sample.is_some() {
+        return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, "sampled emulation is not offered yet")));
+    }
+    check_arguments(program, memory, args)?;
+    let Some(programs) = grid[0].checked_mul(grid[1]).and_then(|n| n.checked_mul(grid[2])).filter(|&n| n < u32::MAX) else {
+        return Err(Box::new(Diagnostic::new(&codes::HOST_LAUNCH, format!("the grid {grid:?} has too many programs"))));
+    };
+    let extents: Vec<Option<Extent>> = args
+        .iter()
+        .map(|arg| match arg {
+            Arg::Pointer(view) => Some(Extent::new(view)),
+            Arg::Int(_) | Arg::Float(_) => None,
+        })
+        .collect();
+    let names = args
+        .iter()
+        .zip(&program.kernel.params)
+        .map(|(arg, param)| match arg {
+            Arg::Pointer(view) => memory.buffers[view.buffer.0].name.clone(),
+            Arg::Int(_) | Arg::Float(_) => param.name.to_string(),
+        })
+        .collect();
+    let of = |flags: &[bool]| -> Vec<BufferId> {
+        extents.iter().zip(flags).filter(|(_, flag)| **flag).filter_map(|(e, _)| e.as_ref().map(|e| e.buffer)).collect()
+    };
+    let (loaded, stored) = (of(&program.loads), of(&program.stores));
+    let in_place = stored.iter().any(|id| loaded.contains(id));
+    let watched: Vec<_> = if options.checks.races {
+        stored.iter().map(|&id| (id, memory.buffers[id.0].lanes.len(), loaded.contains(&id))).collect()
+    } else {
+        Vec::new()
+    };
+    let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
+    let launch =
+        Launch { program, grid, args, extents, names, checks: options.checks, fuel: options.fuel, memory: options.memory };
+    let tape = if options.dense { &program.dense } else { &program.lazy };
+    let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
+    let outcome = {
+        let committer = Committer { memory: &mut *memory, shadows, undo: in_place.then(Journal::default) };
+        if options.threads <= 1 || in_place || programs == 1 {
+            schedule::run_direct(&launch, tape, committer, programs, &mut report)
+        } else {
+            schedule::run_batches(&launch, tape, committer, programs, options.threads, &mut report)
+        }
+    };
+    drop(launch);
+    for id in stored {
+        let buffer = &mut memory.buffers[id.0];
+        if buffer.undefined.as_ref().is_some_and(|bits| bits.first_set(0, bits.len).is_none()) {
+            buffer.undefined = None;
+        }
+    }
+    outcome.map(|()| report)
+}
+
+fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Result<()> {
+    let kernel = &program.kernel;
+    let mismatch = |what: String| {
+        Err(Box::new(
+            Diagnostic::new(&codes::HOST_LAUNCH, what)
+                .at(&kernel.source, kernel.params.first().map_or_else(Default::default, |p| p.span)),
+        ))
+    };
+    if args.len() != kernel.params.len() {
+        return mismatch(format!("{} takes {} arguments, the launch gives {}", kernel.name, kernel.params.len(), args.len()));
+    }
+    for (param, arg) in kernel.params.iter().zip(args) {
+        let elem = kernel.ty(param.value).elem;
+        match (arg, elem) {
+            (Arg::Pointer(view), Elem::Ptr(dtype)) => {
+                let Some(buffer) = memory.buffers.get(view.buffer.0) else {
+                    return mismatch(format!("`{}` points into a buffer that does not exist", param.name));
+                };
+                let carrier = buffer.lanes.carrier();
+                let fits = dtype.carrier() == carrier || carrier == Carrier::Bool && dtype.size() == 1 && dtype.is_integer();
+                if !fits {
+                    return mismatch(format!(
+                        "`{}` points to {dtype}, the buffer {} holds another type",
+                        param.name, buffer.name
+                    ));
+                }
+                let extent = Extent::new(view);
+                if extent.lo <= extent.hi && (extent.lo < 0 || extent.hi as usize >= buffer.lanes.len()) {
+                    return mismatch(format!("the view of `{}` leaves its buffer {}", param.name, buffer.name));
+                }
+            }
+            (Arg::Int(value), elem) if elem.is_integer() => {
+                let (min, max) = value::int::bounds(elem);
+                if !(min..=max).contains(value) {
+                    return mismatch(format!("`{}` is {elem} and cannot hold {value}", param.name));
+                }
+            }
+            (Arg::Float(_), elem) if elem.is_float() => {}
+            _ => return mismatch(format!("`{}` is {elem}; the launch gives {arg:?}", param.name)),
+        }
+    }
+    Ok(())
+}

@@ -2,6 +2,19 @@
 //! takes. Works on a bare file and knows nothing of graphs.
 //!
 //! `ir` is the language; `lower` makes it from Python; `print` and `parse` are its text (TTIR
-//! syntax); `verify` checks every invariant and hands out [`Verified`].
+//! syntax); `verify` checks every invariant and hands out [`Verified`]; `walk` is what passes share.
 
 pub mod ir;
+pub mod lower;
+pub mod parse;
+pub mod print;
+pub mod verify;
+pub mod walk;
+
+#[cfg(test)]
+mod filetests;
+
+pub use ir::Kernel;
+pub use lower::{ArgSpec, Specialization, Target, compile};
+pub use parse::parse;
+pub use verify::{Verified, verify};

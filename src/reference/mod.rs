@@ -34,6 +34,7 @@ pub use access::Reader;
 pub use bridge::floats;
 pub use magnitude::{magnitude, terms};
 pub use map::{BLOCK, Lanes, registers};
+pub use pool::bins;
 
 /// In which arithmetic float operators are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,6 +1,8 @@
 //! Pooling over spatial windows, in exact loops: maxima keep NaN and see −∞ in the padding; averages
 //! sum in f64 and divide by the count once.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Math;
@@ -89,9 +91,9 @@ fn windows<T: Copy + Send + Sync + Default>(
     y
 }
 
-/// torch's bins: start = ⌊i·in/out⌋, end = ⌈(i+1)·in/out⌉.
-pub(super) fn bin(axis_input: usize, axis_output: usize, i: usize) -> std::ops::Range<usize> {
-    i * axis_input / axis_output..((i + 1) * axis_input).div_ceil(axis_output)
+/// torch's bins along one axis, in order: start = ⌊i·in/out⌋, end = ⌈(i+1)·in/out⌉.
+pub fn bins(input: usize, output: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..output).map(move |i| i * input / output..((i + 1) * input).div_ceil(output))
 }
 
 fn adaptive(axes: &[Axis; 3], x: &[f64]) -> Vec<f64> {
@@ -100,17 +102,19 @@ fn adaptive(axes: &[Axis; 3], x: &[f64]) -> Vec<f64> {
     let pixels = d.output * h.output * w.output;
     let mut means = vec![0.0; x.len() / plane * pixels];
     means.par_chunks_mut(pixels).zip(x.par_chunks(plane)).for_each(|(means, x)| {
-        for (at, out) in means.iter_mut().enumerate() {
-            let (o, p, q) = (at / (h.output * w.output), at / w.output % h.output, at % w.output);
-            let columns = bin(w.input, w.output, q);
-            let (mut sum, mut count) = (0.0, 0);
-            for z in bin(d.input, d.output, o) {
-                for y in bin(h.input, h.output, p) {
-                    sum += x[(z * h.input + y) * w.input..][columns.clone()].iter().sum::<f64>();
-                    count += columns.len();
+        let mut means = means.iter_mut();
+        for planes in bins(d.input, d.output) {
+            for lines in bins(h.input, h.output) {
+                for (columns, out) in bins(w.input, w.output).zip(means.by_ref()) {
+                    let mut sum = 0.0;
+                    for z in planes.clone() {
+                        for y in lines.clone() {
+                            sum += x[(z * h.input + y) * w.input..][columns.clone()].iter().sum::<f64>();
+                        }
+                    }
+                    *out = sum / (planes.len() * lines.len() * columns.len()) as f64;
                 }
             }
-            *out = sum / count as f64;
         }
     });
     means

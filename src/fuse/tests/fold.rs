@@ -53,7 +53,7 @@ fn a_shared_convolution_and_computed_parameters_are_not_folded() {
     let x = b.input("x", &[1, 4, 3, 3]);
     let g = b.input("g", &[4]);
     let c = b.conv("conv", x, false);
-    let p = ["b", "m", "v"].map(|p| b.weight(p, &[4]));
+    let p = ["b", "m", "v"].map(|p| b.weight(p, &[4], Role::Scale));
     let n = b.node("norm", Op::BatchNorm { epsilon: 1e-5 }, &[c, g, p[0], p[1], p[2]]);
     assert_eq!(rewrite(&b.done(&[n]), Level::Basic).unwrap().node_count(), 2);
 }

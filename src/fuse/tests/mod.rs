@@ -3,6 +3,7 @@
 mod compose;
 mod fold;
 mod small;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -51,8 +52,8 @@ impl Build {
         self.0.add_input(name, Build::ty(shape), Role::Activation).unwrap()
     }
 
-    fn weight(&mut self, name: &str, shape: &[usize]) -> ValueId {
-        self.0.add_weight(name, Build::ty(shape), Role::Bias, Weight::Missing).unwrap()
+    fn weight(&mut self, name: &str, shape: &[usize], role: Role) -> ValueId {
+        self.0.add_weight(name, Build::ty(shape), role, Weight::Missing).unwrap()
     }
 
     fn node(&mut self, name: &str, op: Op, inputs: &[ValueId]) -> ValueId {
@@ -80,9 +81,10 @@ impl Build {
     /// 1×1, stride 1, with as many output channels as input channels.
     fn conv(&mut self, name: &str, x: ValueId, bias: bool) -> ValueId {
         let channels = self.0.shape(x)[1];
-        let mut inputs = vec![x, self.weight(&format!("{name}.w"), &[channels, channels, 1, 1])];
+        let mut inputs =
+            vec![x, self.weight(&format!("{name}.w"), &[channels, channels, 1, 1], Role::Weight { fan_in: channels })];
         if bias {
-            inputs.push(self.weight(&format!("{name}.b"), &[channels]));
+            inputs.push(self.weight(&format!("{name}.b"), &[channels], Role::Bias));
         }
         let op = Op::Conv(Conv {
             strides: smallvec![1, 1],
@@ -96,8 +98,10 @@ impl Build {
 
     fn norm(&mut self, name: &str, x: ValueId) -> ValueId {
         let channels = self.0.shape(x)[1];
-        let parameter = |s: &mut Build, p: &str| s.weight(&format!("{name}.{p}"), &[channels]);
-        let inputs = [x, parameter(self, "g"), parameter(self, "b"), parameter(self, "m"), parameter(self, "v")];
+        let mut inputs = vec![x];
+        for (parameter, role) in [("g", Role::Scale), ("b", Role::Bias), ("m", Role::Mean), ("v", Role::Variance)] {
+            inputs.push(self.weight(&format!("{name}.{parameter}"), &[channels], role));
+        }
         self.node(name, Op::BatchNorm { epsilon: 1e-5 }, &inputs)
     }
 

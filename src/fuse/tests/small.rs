@@ -67,7 +67,7 @@ fn without_anchors_or_levels_nothing_joins_an_operator() {
 fn an_operand_that_is_broadcast_joins_and_a_shifted_one_does_not() {
     let mut b = Build::new();
     let x = b.input("x", &[1, 4, 3, 3]);
-    let s = b.weight("s", &[4, 1, 1]);
+    let s = b.weight("s", &[4, 1, 1], Role::Scale);
     let big = b.input("big", &[1, 4, 3, 4]);
     let c = b.conv("conv", x, false);
     let y = b.map("mul", "mul(r0, r1)", &[c, s]);

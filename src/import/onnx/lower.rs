@@ -198,8 +198,10 @@ impl<'m> Lowering<'m> {
                 let stated = types::describe(declared);
                 return Err(Failure::shapes(format!("`{name}` is {}, the file declares {stated}", display(&ty.shape))));
             }
-            if declared.dtype.as_ref().is_ok_and(|&dtype| dtype != ty.dtype) {
-                return Err(Failure::shapes(format!("`{name}` has the element type {}, the file declares another", ty.dtype)));
+            if let Ok(stated) = &declared.dtype
+                && *stated != ty.dtype
+            {
+                return Err(Failure::shapes(format!("`{name}` has the element type {}, the file declares {stated}", ty.dtype)));
             }
         }
         Ok(())
@@ -240,6 +242,12 @@ impl<'m> Lowering<'m> {
         let mut outputs = Vec::new();
         for info in &model.output {
             let Some(operand) = self.operand(&info.name) else { continue };
+            if self.ty(&operand).shape.contains(&0) {
+                let shape = display(&self.ty(&operand).shape);
+                self.report
+                    .file(&codes::MODEL_EMPTY_DIMENSION, format!("output `{}` is {shape}: a dimension has size 0", info.name));
+                continue;
+            }
             let value = self.materialize(&operand);
             outputs.push(if self.graph.value(value).name == info.name && !outputs.contains(&value) {
                 value

@@ -1,0 +1,345 @@
+//! Comparisons and `select`.
+//!
+//! Affine lanes against a scalar give a range of lanes when the affected lanes are one run.
+//! `select` passes the chosen lane's taint on and drops the other's.
+
+use std::sync::Arc;
+
+use super::elementwise::{Side, common_layout, map2, reorder, united_taints};
+use super::float::{scalar as float_scalar, side_f32, side_f64};
+use super::int::wrapped;
+use crate::emulate::value::int::unsigned;
+use crate::emulate::value::{
+    Cell, FloatBlock, Floats, IntBlock, IntLanes, Layout, MaskBlock, Pointer, Pool, PtrBlock, Scalar, taint,
+};
+use crate::kernel::ir::{Elem, FloatPredicate, IntPredicate};
+
+pub fn int_lane(predicate: IntPredicate, elem: Elem, x: i64, y: i64) -> bool {
+    let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    match predicate {
+        IntPredicate::Eq => x == y,
+        IntPredicate::Ne => x != y,
+        IntPredicate::LtS => x < y,
+        IntPredicate::LeS => x <= y,
+        IntPredicate::GtS => x > y,
+        IntPredicate::GeS => x >= y,
+        IntPredicate::LtU => ux < uy,
+        IntPredicate::LeU => ux <= uy,
+        IntPredicate::GtU => ux > uy,
+        IntPredicate::GeU => ux >= uy,
+    }
+}
+
+pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    let (a, b) = (wrapped(a, elem), wrapped(b, elem));
+    let Some(layout) = common_layout(&[&a, &b]) else {
+        let (Cell::Int(x), Cell::Int(y)) = (&a, &b) else { return Cell::Int(Scalar { value: 0, taint: taint::POISON }) };
+        return Cell::Int(Scalar { value: int_lane(predicate, elem, x.value, y.value).into(), taint: x.taint | y.taint });
+    };
+    if pool.lazy
+        && let (Cell::Ints(block), Cell::Int(s)) = (&a, &b)
+    {
+        if let Some(mask) = affine_range(predicate, elem, block, *s) {
+            return Cell::Mask(mask);
+        }
+    }
+    let taints = united_taints(&[&a, &b], &layout).and_then(taint::seal);
+    let mut out = pool.u8(layout.stored());
+    match (&a, &b) {
+        (Cell::Mask(_), _) | (_, Cell::Mask(_)) => {
+            let side = |c: &Cell| match c {
+                Cell::Mask(m) => Side::Many(reorder(m.values(), &m.layout, &layout)).owned(),
+                Cell::Int(s) => Side::One((s.value & 1) as u8),
+                _ => Side::One(0),
+            };
+            map2(&side(&a), &side(&b), &mut out, |x, y| int_lane(predicate, elem, x.into(), y.into()).into());
+        }
+        _ => {
+            let side = |c: &Cell| match c {
+                Cell::Ints(block) => Side::Many(reorder(block.values(), &block.layout, &layout)).owned(),
+                Cell::Int(s) => Side::One(s.value),
+                _ => Side::One(0),
+            };
+            let (x, y) = (side(&a), side(&b));
+            match predicate {
+                IntPredicate::Eq => map2(&x, &y, &mut out, |x, y| u8::from(x == y)),
+                IntPredicate::Ne => map2(&x, &y, &mut out, |x, y| u8::from(x != y)),
+                IntPredicate::LtS => map2(&x, &y, &mut out, |x, y| u8::from(x < y)),
+                IntPredicate::LeS => map2(&x, &y, &mut out, |x, y| u8::from(x <= y)),
+                IntPredicate::GtS => map2(&x, &y, &mut out, |x, y| u8::from(x > y)),
+                IntPredicate::GeS => map2(&x, &y, &mut out, |x, y| u8::from(x >= y)),
+                IntPredicate::LtU | IntPredicate::LeU | IntPredicate::GtU | IntPredicate::GeU => {
+                    map2(&x, &y, &mut out, |x, y| u8::from(int_lane(predicate, elem, x, y)));
+                }
+            }
+        }
+    }
+    Cell::Mask(MaskBlock::dense(layout, out, taints))
+}
+
+impl<T: Copy> Side<'_, T> {
+    fn owned(self) -> Side<'static, T> {
+        match self {
+            Side::One(v) => Side::One(v),
+            Side::Many(v) => Side::Many(std::borrow::Cow::Owned(v.into_owned())),
+        }
+    }
+}
+
+/// Lanes of `base + step·i` that compare true with a scalar, when they are one run.
+fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar<i64>) -> Option<MaskBlock> {
+    let n = block.layout.size(0) as i64;
+    if s.taint != 0 || block.taints.is_some() || block.layout.rank() != 1 {
+        return None;
+    }
+    if block.lo >= 0 && s.value >= 0
+        || !matches!(predicate, IntPredicate::LtU | IntPredicate::LeU | IntPredicate::GtU | IntPredicate::GeU)
+    {
+        // The range alone may decide.
+        let (all, none) = match predicate {
+            IntPredicate::LtS | IntPredicate::LtU => (block.hi < s.value, block.lo >= s.value),
+            IntPredicate::LeS | IntPredicate::LeU => (block.hi <= s.value, block.lo > s.value),
+            IntPredicate::GtS | IntPredicate::GtU => (block.lo > s.value, block.hi <= s.value),
+            IntPredicate::GeS | IntPredicate::GeU => (block.lo >= s.value, block.hi < s.value),
+            IntPredicate::Eq | IntPredicate::Ne => (false, false),
+        };
+        if all || none {
+            return Some(MaskBlock::range(n as usize, 0, if all { n as usize } else { 0 }));
+        }
+    }
+    let IntLanes::Affine { base, step } = block.lanes else { return None };
+    if step == 0 {
+        let holds = int_lane(predicate, elem, base, s.value);
+        return Some(MaskBlock::range(n as usize, 0, if holds { n as usize } else { 0 }));
+    }
+    // Monotone lanes: the first that is not below (or above) the scalar.
+    let clamp = |i: i64| i.clamp(0, n) as usize;
+    // The number of leading lanes with base + step·i < v (step > 0), and with > v (step < 0).
+    let leading = |v: i64| {
+        if step > 0 { clamp((v - base + step - 1).div_euclid(step)) } else { clamp((base - v - step - 1).div_euclid(-step)) }
+    };
+    let (from, to) = match (predicate, step > 0) {
+        (IntPredicate::LtS, true) => (0, leading(s.value)),
+        (IntPredicate::LeS, true) => (0, leading(s.value.checked_add(1)?)),
+        (IntPredicate::GeS, true) => (leading(s.value), n as usize),
+        (IntPredicate::GtS, true) => (leading(s.value.checked_add(1)?), n as usize),
+        (IntPredicate::GtS, false) => (0, leading(s.value)),
+        (IntPredicate::GeS, false) => (0, leading(s.value.checked_sub(1)?)),
+        (IntPredicate::LeS, false) => (leading(s.value), n as usize),
+        (IntPredicate::LtS, false) => (leading(s.value.checked_sub(1)?), n as usize),
+        _ => return None,
+    };
+    Some(MaskBlock::range(n as usize, from, to))
+}
+
+#[inline(always)]
+fn float_lane(predicate: FloatPredicate, x: f64, y: f64) -> bool {
+    match predicate {
+        FloatPredicate::Oeq => x == y,
+        FloatPredicate::One => x < y || x > y,
+        FloatPredicate::Olt => x < y,
+        FloatPredicate::Ole => x <= y,
+        FloatPredicate::Ogt => x > y,
+        FloatPredicate::Oge => x >= y,
+        FloatPredicate::Une => x != y,
+    }
+}
+
+pub fn floats(predicate: FloatPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    let Some(layout) = common_layout(&[a, b]) else {
+        let (x, y) = (float_scalar(a), float_scalar(b));
+        return Cell::Int(Scalar { value: float_lane(predicate, x.value, y.value).into(), taint: x.taint | y.taint });
+    };
+    let taints = united_taints(&[a, b], &layout).and_then(taint::seal);
+    let mut out = pool.u8(layout.stored());
+    if elem == Elem::F64 {
+        map2(&side_f64(a, &layout), &side_f64(b, &layout), &mut out, |x, y| float_lane(predicate, x, y).into());
+    } else {
+        let (x, y) = (side_f32(a, &layout), side_f32(b, &layout));
+        match predicate {
+            FloatPredicate::Oeq => map2(&x, &y, &mut out, |x, y| u8::from(x == y)),
+            FloatPredicate::One => map2(&x, &y, &mut out, |x, y| u8::from(x < y || x > y)),
+            FloatPredicate::Olt => map2(&x, &y, &mut out, |x, y| u8::from(x < y)),
+            FloatPredicate::Ole => map2(&x, &y, &mut out, |x, y| u8::from(x <= y)),
+            FloatPredicate::Ogt => map2(&x, &y, &mut out, |x, y| u8::from(x > y)),
+            FloatPredicate::Oge => map2(&x, &y, &mut out, |x, y| u8::from(x >= y)),
+            FloatPredicate::Une => map2(&x, &y, &mut out, |x, y| u8::from(x != y)),
+        }
+    }
+    Cell::Mask(MaskBlock::dense(layout, out, taints))
+}
+
+/// `condition ? a : b`. `Err` names what is not supported.
+pub fn select(condition: &Cell, a: &Cell, b: &Cell, elem: Elem, pool: &mut Pool) -> Result<Cell, &'static str> {
+    if let Cell::Int(c) = condition {
+        let chosen = if c.value != 0 { a } else { b };
+        return Ok(tainted(chosen, c.taint));
+    }
+    let layout = common_layout(&[condition, a, b]).expect("invariant: a condition that is no scalar is a block");
+    let Cell::Mask(mask) = condition else { return Err("a select whose condition is no mask") };
+    let c = reorder(mask.values(), &mask.layout, &layout);
+    let taints = chosen_taints(condition, &c, a, b, &layout);
+    let n = layout.stored();
+    Ok(match elem {
+        Elem::F64 => {
+            let mut out = pool.f64(n);
+            choose(&c, &side_f64(a, &layout), &side_f64(b, &layout), &mut out);
+            Cell::Floats(FloatBlock { layout, lanes: Floats::F64(Arc::new(out)), taints })
+        }
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 => {
+            let mut out = pool.f32(n);
+            choose(&c, &side_f32(a, &layout), &side_f32(b, &layout), &mut out);
+            Cell::Floats(FloatBlock { layout, lanes: Floats::F32(Arc::new(out)), taints })
+        }
+        Elem::I1 => {
+            let side = |cell: &Cell| match cell {
+                Cell::Mask(m) => Side::Many(reorder(m.values(), &m.layout, &layout)).owned(),
+                Cell::Int(s) => Side::One((s.value & 1) as u8),
+                _ => Side::One(0),
+            };
+            let mut out = pool.u8(n);
+            choose(&c, &side(a), &side(b), &mut out);
+            Cell::Mask(MaskBlock::dense(layout, out, taints))
+        }
+        Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => {
+            let (a, b) = (wrapped(a, elem), wrapped(b, elem));
+            let taints = chosen_taints(condition, &c, &a, &b, &layout);
+            Cell::Ints(select_ints(&c, &a, &b, layout, taints, pool))
+        }
+        Elem::Ptr(_) => {
+            let (arg, other) = (provenance(a), provenance(b));
+            if arg != other {
+                return Err("a select between pointers into two tensors");
+            }
+            Cell::Ptrs(PtrBlock { arg, offsets: select_ints(&c, &offsets(a), &offsets(b), layout, taints, pool) })
+        }
+    })
+}
+
+fn select_ints(c: &[u8], a: &Cell, b: &Cell, layout: Layout, taints: Option<Arc<Vec<u8>>>, pool: &mut Pool) -> IntBlock {
+    let side = |cell: &Cell| match cell {
+        Cell::Ints(block) => Side::Many(reorder(block.values(), &block.layout, &layout)).owned(),
+        Cell::Int(s) => Side::One(s.value),
+        _ => Side::One(0),
+    };
+    let mut out = pool.i64(layout.stored());
+    choose(c, &side(a), &side(b), &mut out);
+    IntBlock::renormalised(layout, out, taints)
+}
+
+fn provenance(cell: &Cell) -> u32 {
+    match cell {
+        Cell::Ptr(p) => p.arg,
+        Cell::Ptrs(block) => block.arg,
+        _ => u32::MAX,
+    }
+}
+
+fn offsets(cell: &Cell) -> Cell {
+    match cell {
+        Cell::Ptr(p) => Cell::Int(Scalar { value: p.offset, taint: p.taint }),
+        Cell::Ptrs(block) => Cell::Ints(block.offsets.clone()),
+        other => other.clone(),
+    }
+}
+
+fn choose<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T]) {
+    let at = |s: &Side<'_, T>, i: usize| match s {
+        Side::One(v) => *v,
+        Side::Many(v) => v[i],
+    };
+    match (a, b) {
+        (Side::Many(a), Side::Many(b)) => {
+            for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(a.iter()).zip(b.iter()) {
+                *o = if c != 0 { x } else { y };
+            }
+        }
+        (Side::One(x), Side::Many(b)) => {
+            for ((o, &c), &y) in out.iter_mut().zip(c).zip(b.iter()) {
+                *o = if c != 0 { *x } else { y };
+            }
+        }
+        (Side::Many(a), Side::One(y)) => {
+            for ((o, &c), &x) in out.iter_mut().zip(c).zip(a.iter()) {
+                *o = if c != 0 { x } else { *y };
+            }
+        }
+        (Side::One(_), Side::One(_)) => {
+            for (i, (o, &c)) in out.iter_mut().zip(c).enumerate() {
+                *o = if c != 0 { at(a, i) } else { at(b, i) };
+            }
+        }
+    }
+}
+
+fn chosen_taints(condition: &Cell, c: &[u8], a: &Cell, b: &Cell, layout: &Layout) -> Option<Arc<Vec<u8>>> {
+    let of = |cell: &Cell| united_taints(&[cell], layout);
+    let (tc, ta, tb) = (of(condition), of(a), of(b));
+    if tc.is_none() && ta.is_none() && tb.is_none() {
+        return None;
+    }
+    let flag = |t: &Option<Vec<u8>>, i: usize| t.as_ref().map_or(0, |t| t[i]);
+    taint::seal((0..c.len()).map(|i| flag(&tc, i) | if c[i] != 0 { flag(&ta, i) } else { flag(&tb, i) }).collect())
+}
+
+/// The cell with a taint added to all of its lanes.
+pub fn tainted(cell: &Cell, flag: u8) -> Cell {
+    if flag == 0 {
+        return cell.clone();
+    }
+    let spread = |taints: &Option<Arc<Vec<u8>>>, n: usize| {
+        let mut all = taints.as_deref().cloned().unwrap_or_else(|| vec![0; n]);
+        all.iter_mut().for_each(|t| *t |= flag);
+        Some(Arc::new(all))
+    };
+    match cell {
+        Cell::Empty => Cell::Empty,
+        Cell::Int(s) => Cell::Int(Scalar { taint: s.taint | flag, ..*s }),
+        Cell::Float(s) => Cell::Float(Scalar { taint: s.taint | flag, ..*s }),
+        Cell::Ptr(p) => Cell::Ptr(Pointer { taint: p.taint | flag, ..*p }),
+        Cell::Ints(b) => Cell::Ints(IntBlock { taints: spread(&b.taints, b.layout.stored()), ..b.clone() }),
+        Cell::Mask(b) => Cell::Mask(MaskBlock { taints: spread(&b.taints, b.layout.stored()), ..b.clone() }),
+        Cell::Floats(b) => Cell::Floats(FloatBlock { taints: spread(&b.taints, b.layout.stored()), ..b.clone() }),
+        Cell::Ptrs(b) => Cell::Ptrs(PtrBlock {
+            arg: b.arg,
+            offsets: IntBlock { taints: spread(&b.offsets.taints, b.offsets.layout.stored()), ..b.offsets.clone() },
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn affine_ranges_equal_lane_by_lane() {
+        let pool = &mut Pool::new(true);
+        let predicates =
+            [IntPredicate::LtS, IntPredicate::LeS, IntPredicate::GtS, IntPredicate::GeS, IntPredicate::Eq, IntPredicate::LtU];
+        for step in [-3i64, -1, 0, 1, 2, 5] {
+            for base in [-7i64, 0, 3] {
+                for value in -20..20 {
+                    for predicate in predicates {
+                        let block = Cell::Ints(IntBlock::affine(6, base, step));
+                        let lazy = ints(predicate, Elem::I32, &block, &Cell::int(value), pool);
+                        let Cell::Mask(mask) = lazy else { panic!("no mask") };
+                        let want: Vec<u8> =
+                            (0..6).map(|i| int_lane(predicate, Elem::I32, base + step * i, value).into()).collect();
+                        assert_eq!(mask.values().as_ref(), want, "{base} + {step}·i {predicate:?} {value}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn select_drops_the_other_lanes_taint() {
+        let pool = &mut Pool::default();
+        let mask = Cell::Mask(MaskBlock::range(2, 0, 1));
+        let poisoned = Cell::f32_block(Layout::line(2), vec![1.0, 2.0], Some(Arc::new(vec![0, taint::MASKED])));
+        let clean = select(&mask, &poisoned, &Cell::float(9.0), Elem::F32, pool).unwrap();
+        assert!(clean.taints().is_none());
+        let kept = select(&mask, &Cell::float(9.0), &poisoned, Elem::F32, pool).unwrap();
+        assert_eq!(kept.taints().as_deref().unwrap().as_slice(), [0, taint::MASKED]);
+    }
+}

@@ -1,0 +1,370 @@
+//! Integer arithmetic on cells.
+//!
+//! `+ − ·` are exact in i64 and may leave the type's range; every other operation first wraps its
+//! operands into the type (see [`IntBlock::wrapped`]). Affine lanes stay affine under `+ −`, under
+//! `·` by a scalar, and wherever a one-axis result has equal steps again. Division truncates; a
+//! divisor of zero gives a poisoned lane, so that a lane which is masked where it matters raises no
+//! alarm.
+
+use super::elementwise::{Side, common_layout, map2, reorder, united_taints};
+use crate::emulate::value::int::{bounds, unsigned, wrap};
+use crate::emulate::value::{Cell, IntBlock, IntLanes, Layout, MaskBlock, MaskLanes, Pool, Scalar, taint};
+use crate::kernel::ir::{Elem, IntBinary};
+
+/// Beyond this, sums and products of operands are wrapped first, so that i64 never overflows.
+const EXACT: i128 = 1 << 62;
+
+pub fn binary(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    if elem == Elem::I1 && (a.layout().is_some() || b.layout().is_some()) {
+        return mask_binary(op, a, b);
+    }
+    match op {
+        IntBinary::Add | IntBinary::Sub | IntBinary::Mul => ring(op, elem, a, b, pool),
+        _ => normalised(op, elem, &wrapped(a, elem), &wrapped(b, elem), pool),
+    }
+}
+
+/// The cell with every lane inside the type's range.
+pub fn wrapped(cell: &Cell, elem: Elem) -> Cell {
+    match cell {
+        Cell::Int(s) => {
+            let value = wrap(s.value, elem);
+            let flag = if value == s.value { 0 } else { taint::WRAPPED };
+            Cell::Int(Scalar { value, taint: s.taint | flag })
+        }
+        Cell::Ints(block) => Cell::Ints(block.wrapped(elem).into_owned()),
+        other => other.clone(),
+    }
+}
+
+fn hull(cell: &Cell) -> (i128, i128) {
+    match cell {
+        Cell::Int(s) => (s.value.into(), s.value.into()),
+        Cell::Ints(block) => (block.lo.into(), block.hi.into()),
+        _ => (0, 1),
+    }
+}
+
+fn ring(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    let ((alo, ahi), (blo, bhi)) = (hull(a), hull(b));
+    let (lo, hi) = match op {
+        IntBinary::Add => (alo + blo, ahi + bhi),
+        IntBinary::Sub => (alo - bhi, ahi - blo),
+        _ => {
+            let corners = [alo * blo, alo * bhi, ahi * blo, ahi * bhi];
+            corners.iter().fold((corners[0], corners[0]), |(l, h), &c| (l.min(c), h.max(c)))
+        }
+    };
+    if elem == Elem::I1 {
+        return normalised(op, elem, a, b, pool);
+    }
+    if lo < -EXACT || hi > EXACT {
+        return normalised(op, elem, &wrapped(a, elem), &wrapped(b, elem), pool);
+    }
+    match (a, b, op) {
+        (Cell::Int(x), Cell::Int(y), _) => Cell::Int(Scalar { value: exact(op, x.value, y.value), taint: x.taint | y.taint }),
+        (Cell::Ints(block), Cell::Int(s), _) if s.taint == 0 && matches!(block.lanes, IntLanes::Affine { .. }) => {
+            let IntLanes::Affine { base, step } = block.lanes else { unreachable!("matched above") };
+            let (base, step) = match op {
+                IntBinary::Add => (base + s.value, step),
+                IntBinary::Sub => (base - s.value, step),
+                _ => (base * s.value, step * s.value),
+            };
+            affine(block, base, step)
+        }
+        (Cell::Int(s), Cell::Ints(block), _) if s.taint == 0 && matches!(block.lanes, IntLanes::Affine { .. }) => {
+            let IntLanes::Affine { base, step } = block.lanes else { unreachable!("matched above") };
+            let (base, step) = match op {
+                IntBinary::Add => (s.value + base, step),
+                IntBinary::Sub => (s.value - base, -step),
+                _ => (s.value * base, s.value * step),
+            };
+            affine(block, base, step)
+        }
+        _ => lanes(op, a, b, pool, |x, y| exact(op, x, y)),
+    }
+}
+
+fn affine(like: &IntBlock, base: i64, step: i64) -> Cell {
+    let mut block = IntBlock::affine(like.layout.size(0), base, step);
+    block.taints = like.taints.clone();
+    Cell::Ints(block)
+}
+
+#[inline(always)]
+fn exact(op: IntBinary, x: i64, y: i64) -> i64 {
+    match op {
+        IntBinary::Add => x.wrapping_add(y),
+        IntBinary::Sub => x.wrapping_sub(y),
+        _ => x.wrapping_mul(y),
+    }
+}
+
+/// Lane by lane with operands in one layout; a one-axis result is renormalised.
+fn lanes(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool, f: impl Fn(i64, i64) -> i64) -> Cell {
+    let Some(layout) = common_layout(&[a, b]) else {
+        let (x, y) = (scalar(a), scalar(b));
+        return Cell::Int(Scalar { value: f(x.value, y.value), taint: x.taint | y.taint });
+    };
+    let mut out = pool.i64(layout.stored());
+    let (left, right) = (side(a, &layout), side(b, &layout));
+    match op {
+        IntBinary::Add => map2(&left, &right, &mut out, |x, y| x.wrapping_add(y)),
+        IntBinary::Sub => map2(&left, &right, &mut out, |x, y| x.wrapping_sub(y)),
+        IntBinary::Mul => map2(&left, &right, &mut out, |x, y| x.wrapping_mul(y)),
+        _ => map2(&left, &right, &mut out, f),
+    }
+    finish(layout, out, united_taints(&[a, b], &layout), pool)
+}
+
+fn finish(layout: Layout, lanes: Vec<i64>, taints: Option<Vec<u8>>, pool: &mut Pool) -> Cell {
+    let taints = taints.and_then(taint::seal);
+    if !pool.lazy {
+        return Cell::Ints(IntBlock::dense(layout, lanes, taints));
+    }
+    Cell::Ints(IntBlock::renormalised(layout, lanes, taints))
+}
+
+fn scalar(cell: &Cell) -> Scalar<i64> {
+    match cell {
+        Cell::Int(s) => *s,
+        _ => Scalar { value: 0, taint: taint::POISON },
+    }
+}
+
+fn side<'a>(cell: &'a Cell, layout: &Layout) -> Side<'a, i64> {
+    match cell {
+        Cell::Ints(block) => Side::Many(reorder(block.values(), &block.layout, layout)),
+        other => Side::One(scalar(other).value),
+    }
+}
+
+/// Operations on operands inside the type's range.
+fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    if pool.lazy
+        && let Some(cell) = by_scalar(op, a, b, pool)
+    {
+        return cell;
+    }
+    let clears = matches!(op, IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::ShrS | IntBinary::ShrU);
+    let keep = if clears { !taint::WRAPPED } else { !0 };
+    let Some(layout) = common_layout(&[a, b]) else {
+        let (x, y) = (scalar(a), scalar(b));
+        let (value, flag) = lane(op, elem, x.value, y.value);
+        return Cell::Int(Scalar { value, taint: ((x.taint | y.taint) & keep) | flag });
+    };
+    let mut out = pool.i64(layout.stored());
+    let (left, right) = (side(a, &layout), side(b, &layout));
+    let mut taints = united_taints(&[a, b], &layout);
+    if let Some(taints) = &mut taints {
+        taints.iter_mut().for_each(|t| *t &= keep);
+    }
+    match op {
+        IntBinary::And => map2(&left, &right, &mut out, |x, y| x & y),
+        IntBinary::Or => map2(&left, &right, &mut out, |x, y| x | y),
+        IntBinary::Xor => map2(&left, &right, &mut out, |x, y| x ^ y),
+        IntBinary::MinS => map2(&left, &right, &mut out, |x, y| x.min(y)),
+        IntBinary::MaxS => map2(&left, &right, &mut out, |x, y| x.max(y)),
+        _ => {
+            let at = |s: &Side<'_, i64>, i: usize| match s {
+                Side::One(v) => *v,
+                Side::Many(v) => v[i],
+            };
+            for (i, o) in out.iter_mut().enumerate() {
+                let (value, flag) = lane(op, elem, at(&left, i), at(&right, i));
+                *o = value;
+                if flag != 0 {
+                    let n = layout.stored();
+                    taints.get_or_insert_with(|| vec![0; n])[i] |= flag;
+                }
+            }
+        }
+    }
+    finish(layout, out, taints, pool)
+}
+
+/// Division of small non-negative lanes by a positive scalar: one multiplication a lane.
+/// Exact for dividends and divisors below 2³² (the reciprocal is rounded up to 64 bits).
+fn by_scalar(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool) -> Option<Cell> {
+    let remainder = match op {
+        IntBinary::DivS | IntBinary::DivU => false,
+        IntBinary::RemS | IntBinary::RemU => true,
+        _ => return None,
+    };
+    let (Cell::Ints(block), Cell::Int(divisor)) = (a, b) else { return None };
+    let d = divisor.value;
+    if divisor.taint != 0 || d <= 0 || d >= 1 << 32 || block.lo < 0 || block.hi >= 1 << 32 {
+        return None;
+    }
+    if d == 1 || block.hi < d {
+        let unchanged = (d == 1) != remainder;
+        if unchanged {
+            return Some(a.clone());
+        }
+        if block.taints.is_none() && block.layout.rank() == 1 {
+            return Some(Cell::Ints(IntBlock::affine(block.layout.size(0), 0, 0)));
+        }
+    }
+    if d == 1 {
+        return None;
+    }
+    let reciprocal = u64::MAX / d as u64 + 1;
+    let quotient = |x: i64| ((x as u128 * reciprocal as u128) >> 64) as i64;
+    let mut out = pool.i64(block.layout.stored());
+    for (o, &x) in out.iter_mut().zip(block.values().iter()) {
+        *o = if remainder { x - quotient(x) * d } else { quotient(x) };
+    }
+    Some(Cell::Ints(IntBlock::renormalised(block.layout, out, block.taints.clone())))
+}
+
+/// One lane: value and new taint.
+fn lane(op: IntBinary, elem: Elem, x: i64, y: i64) -> (i64, u8) {
+    let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    let from_unsigned = |u: u64| wrap(u as i64, elem);
+    let (min, max) = bounds(elem);
+    match op {
+        IntBinary::Add => checked(x as i128 + y as i128, elem),
+        IntBinary::Sub => checked(x as i128 - y as i128, elem),
+        IntBinary::Mul => checked(x as i128 * y as i128, elem),
+        IntBinary::DivS | IntBinary::RemS | IntBinary::DivU | IntBinary::RemU if y == 0 => (0, taint::DIVIDED_BY_ZERO),
+        IntBinary::DivS if x == min && y == -1 && max != 1 => (min, taint::WRAPPED),
+        IntBinary::DivS => (x.wrapping_div(y), 0),
+        IntBinary::RemS => (x.wrapping_rem(y), 0),
+        IntBinary::DivU => (from_unsigned(ux / uy), 0),
+        IntBinary::RemU => (from_unsigned(ux % uy), 0),
+        IntBinary::And => (x & y, 0),
+        IntBinary::Or => (x | y, 0),
+        IntBinary::Xor => (x ^ y, 0),
+        IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU if uy >= u64::from(elem.bits()) => (0, taint::SHIFT),
+        IntBinary::Shl => checked((x as i128) << uy, elem),
+        IntBinary::ShrS => (x >> uy, 0),
+        IntBinary::ShrU => (from_unsigned(ux >> uy), 0),
+        IntBinary::MinS => (x.min(y), 0),
+        IntBinary::MaxS => (x.max(y), 0),
+        IntBinary::MinU => (if ux <= uy { x } else { y }, 0),
+        IntBinary::MaxU => (if ux >= uy { x } else { y }, 0),
+    }
+}
+
+fn checked(value: i128, elem: Elem) -> (i64, u8) {
+    let wrapped = wrap(value as i64, elem);
+    (wrapped, if i128::from(wrapped) == value { 0 } else { taint::WRAPPED })
+}
+
+/// `and`, `or`, `xor` of masks. A clean lane that decides the result by itself (`false and _`,
+/// `true or _`) hides the other operand's taint.
+fn mask_binary(op: IntBinary, a: &Cell, b: &Cell) -> Cell {
+    if let (Cell::Mask(x), Cell::Mask(y), IntBinary::And | IntBinary::Mul) = (a, b, op)
+        && let (MaskLanes::Range { from: f, to: t }, MaskLanes::Range { from: g, to: u }) = (&x.lanes, &y.lanes)
+        && x.taints.is_none()
+        && y.taints.is_none()
+    {
+        let from = *f.max(g);
+        return Cell::Mask(MaskBlock::range(x.layout.size(0), from, from.max(*t.min(u))));
+    }
+    let layout = common_layout(&[a, b]).expect("invariant: one operand is a block");
+    let side = |cell: &Cell| -> Vec<u8> {
+        match cell {
+            Cell::Mask(block) => reorder(block.values(), &block.layout, &layout).into_owned(),
+            other => vec![(scalar(other).value & 1) as u8; layout.stored()],
+        }
+    };
+    let flags = |cell: &Cell| united_taints(&[cell], &layout);
+    let (x, y) = (side(a), side(b));
+    let out: Vec<u8> = x
+        .iter()
+        .zip(&y)
+        .map(|(&x, &y)| match op {
+            IntBinary::And | IntBinary::Mul | IntBinary::MinU | IntBinary::MaxS => x & y,
+            IntBinary::Or | IntBinary::MaxU | IntBinary::MinS => x | y,
+            IntBinary::Xor | IntBinary::Add | IntBinary::Sub => x ^ y,
+            IntBinary::DivS | IntBinary::DivU => x,
+            IntBinary::RemS | IntBinary::RemU => 0,
+            IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => x,
+        })
+        .collect();
+    let taints = match (flags(a), flags(b)) {
+        (None, None) => None,
+        (p, q) => {
+            let zero = vec![0; out.len()];
+            let (p, q) = (p.unwrap_or_else(|| zero.clone()), q.unwrap_or(zero));
+            taint::seal(
+                (0..out.len())
+                    .map(|i| {
+                        let decides = |value: u8, flag: u8| {
+                            flag == 0
+                                && match op {
+                                    IntBinary::And => value == 0,
+                                    IntBinary::Or => value == 1,
+                                    _ => false,
+                                }
+                        };
+                        if decides(x[i], p[i]) || decides(y[i], q[i]) { 0 } else { p[i] | q[i] }
+                    })
+                    .collect(),
+            )
+        }
+    };
+    Cell::Mask(MaskBlock::dense(layout, out, taints))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ints(values: &[i64]) -> Cell {
+        Cell::Ints(IntBlock::dense(Layout::line(values.len()), values.to_vec(), None))
+    }
+
+    fn values(cell: &Cell) -> Vec<i64> {
+        match cell {
+            Cell::Ints(block) => block.values().into_owned(),
+            Cell::Int(s) => vec![s.value],
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn division_truncates_and_zero_poisons_its_lane() {
+        let pool = &mut Pool::default();
+        let q = binary(IntBinary::DivS, Elem::I32, &ints(&[-7, 7, 5]), &ints(&[2, -2, 0]), pool);
+        assert_eq!(values(&q), [-3, -3, 0]);
+        assert_eq!(q.taints().as_deref().unwrap().as_slice(), [0, 0, taint::DIVIDED_BY_ZERO]);
+        let r = binary(IntBinary::RemS, Elem::I32, &ints(&[-7, 7]), &Cell::int(2), pool);
+        assert_eq!(values(&r), [-1, 1]);
+    }
+
+    #[test]
+    fn reciprocal_division_is_exact() {
+        let pool = &mut Pool::new(true);
+        for d in [2i64, 3, 7, 49, 3136, 65535, 4_000_000_007] {
+            let xs = [0, 1, d - 1, d, d + 1, 2 * d - 1, 2 * d, (1 << 32) - 1].map(|x: i64| x.min((1 << 32) - 1));
+            let q = binary(IntBinary::DivS, Elem::I64, &ints(&xs), &Cell::int(d), pool);
+            let r = binary(IntBinary::RemS, Elem::I64, &ints(&xs), &Cell::int(d), pool);
+            assert_eq!(values(&q), xs.map(|x| x / d));
+            assert_eq!(values(&r), xs.map(|x| x % d));
+        }
+    }
+
+    #[test]
+    fn sums_are_exact_until_something_else_uses_them() {
+        let pool = &mut Pool::default();
+        let big = Cell::int(i64::from(i32::MAX));
+        let sum = binary(IntBinary::Add, Elem::I32, &big, &big, pool);
+        let back = binary(IntBinary::Sub, Elem::I32, &sum, &big, pool);
+        let fine = binary(IntBinary::DivS, Elem::I32, &back, &Cell::int(1), pool);
+        assert_eq!(fine.scalar_taint(), 0);
+        let used = binary(IntBinary::DivS, Elem::I32, &sum, &Cell::int(2), pool);
+        assert_eq!((values(&used)[0], used.scalar_taint()), (-1, taint::WRAPPED));
+    }
+
+    #[test]
+    fn affine_lanes_stay_affine() {
+        let pool = &mut Pool::default();
+        let range = Cell::Ints(IntBlock::affine(8, 0, 1));
+        let scaled = binary(IntBinary::Mul, Elem::I32, &range, &Cell::int(-3), pool);
+        let shifted = binary(IntBinary::Sub, Elem::I32, &Cell::int(10), &scaled, pool);
+        let Cell::Ints(block) = &shifted else { panic!("not a block") };
+        assert!(matches!(block.lanes, IntLanes::Affine { base: 10, step: 3 }));
+    }
+}

@@ -1,0 +1,246 @@
+//! Loads and stores lane by lane: scalars, pointers that do not split along axes, and everything on
+//! the dense tape. Here, where it does not cost, faults get their messages.
+
+use std::sync::Arc;
+
+use super::load::first_undefined;
+use super::shape::materialise;
+use super::store::unsigned_pointee;
+use super::tile::extent;
+use super::{Machine, Step};
+use crate::emulate::check::{bounds, poison, race, uninitialised};
+use crate::emulate::memory::Line;
+use crate::emulate::tape::{Instruction, Slot};
+use crate::emulate::value::int::{unsigned, wrap};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, taint};
+use crate::kernel::ir::Elem;
+use crate::tensor::Storage;
+
+/// Addresses and mask of an access, in row-major lanes.
+struct Access {
+    arg: usize,
+    offsets: Vec<i64>,
+    address_taints: Option<Arc<Vec<u8>>>,
+    mask: Option<(Vec<u8>, Option<Arc<Vec<u8>>>)>,
+}
+
+impl Access {
+    fn active(&self, lane: usize) -> bool {
+        self.mask.as_ref().is_none_or(|(mask, _)| mask[lane] != 0)
+    }
+}
+
+impl Machine<'_> {
+    fn access(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize], at: &Instruction) -> Step<Access> {
+        let pointers = materialise(self.state.cells.get(ptr), Elem::Ptr(crate::dtype::DType::F32), shape, &mut self.pool);
+        let Cell::Ptrs(block) = pointers else { return self.unsupported("an access through a value that is no pointer", at) };
+        let mask = mask.map(|slot| materialise(self.state.cells.get(slot), Elem::I1, shape, &mut self.pool));
+        let mask = match mask {
+            None => None,
+            Some(Cell::Mask(mask)) => Some((mask.values().into_owned(), mask.taints.clone())),
+            Some(_) => return self.unsupported("a mask that is no mask", at),
+        };
+        Ok(Access {
+            arg: block.arg as usize,
+            offsets: block.offsets.values().into_owned(),
+            address_taints: block.offsets.taints.clone(),
+            mask,
+        })
+    }
+
+    /// `lane [3, 5]`, or `the program` for a scalar.
+    fn lane_name(&self, shape: &[usize], lane: usize) -> String {
+        if shape.is_empty() {
+            return "the program".to_owned();
+        }
+        let index = Layout::row_major(shape).unravel(lane);
+        match index.as_slice() {
+            [one] => format!("lane {one}"),
+            many => format!("lane {many:?}"),
+        }
+    }
+
+    /// Everything that is asked of one active lane before it touches memory.
+    fn check_lane(&self, access: &Access, lane: usize, shape: &[usize], store: bool, at: &Instruction) -> Step<usize> {
+        let arg = access.arg;
+        let watched = poison::watched(self.launch.checks);
+        let name = || &self.launch.names[arg];
+        let flag = |taints: &Option<Arc<Vec<u8>>>| taints.as_ref().map_or(0, |t| t[lane]);
+        let mask_flag = access.mask.as_ref().map_or(0, |(_, taints)| flag(taints));
+        if mask_flag & watched != 0 {
+            return self.stop(|| poison::in_mask(self, mask_flag, &self.lane_name(shape, lane), name(), at));
+        }
+        let address_flag = flag(&access.address_taints);
+        if address_flag & watched != 0 {
+            return self.stop(|| poison::in_address(self, address_flag, &self.lane_name(shape, lane), name(), at));
+        }
+        let element = access.offsets[lane];
+        let extent = extent(self.launch, arg);
+        let exists = element >= 0 && (element as usize) < self.port.buffer(extent.buffer).lanes.len();
+        if !exists || self.launch.checks.bounds && !extent.contains(element) {
+            let masked = access.mask.is_some();
+            return self.stop(|| bounds::outside(self, arg, extent, element, &self.lane_name(shape, lane), masked, store, at));
+        }
+        Ok(element as usize)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn load_lanes(
+        &mut self,
+        ptr: Slot,
+        mask: Option<Slot>,
+        other: Option<Slot>,
+        elem: Elem,
+        shape: &[usize],
+        at: &Instruction,
+    ) -> Step<Cell> {
+        let access = self.access(ptr, mask, shape, at)?;
+        let n = access.offsets.len();
+        let other = other.map(|slot| materialise(self.state.cells.get(slot), elem, shape, &mut self.pool));
+        let id = extent(self.launch, access.arg).buffer;
+        let mut elements = vec![None; n];
+        for (lane, element) in elements.iter_mut().enumerate() {
+            // A poisoned mask is asked even where its value is false: nobody knows that it is.
+            if !access.active(lane) && access.mask.as_ref().is_none_or(|(_, t)| t.as_ref().is_none_or(|t| t[lane] == 0)) {
+                continue;
+            }
+            let found = self.check_lane(&access, lane, shape, false, at)?;
+            if self.launch.checks.uninitialised && first_undefined(self.port.buffer(id), found, 1).is_some() {
+                let offset = found as i64 - extent(self.launch, access.arg).pointer;
+                return self.stop(|| uninitialised::undefined(self, access.arg, offset, &self.lane_name(shape, lane), at));
+            }
+            if self.port.watches_reads(id)
+                && let Err(conflict) = self.port.read(self.linear, id, found, 1)
+            {
+                self.conflict = Some(conflict);
+                return self.stop(|| race::explain(self, conflict, at));
+            }
+            self.note_access(id, found, at);
+            *element = Some(found);
+        }
+        let mut taints = match &other {
+            Some(cell) => cell.taints().as_ref().map(|t| t.as_ref().clone()),
+            None => elements.iter().any(Option::is_none).then(|| vec![taint::MASKED; n]),
+        };
+        if let Some(taints) = &mut taints {
+            elements.iter().zip(taints.iter_mut()).for_each(|(e, t)| {
+                if e.is_some() {
+                    *t = 0;
+                }
+            });
+        }
+        self.report.lines_gathered += 1;
+        let lanes = &self.port.buffer(id).lanes;
+        let int = |element: usize| match lanes {
+            Storage::I64(v) => wrap(v[element], elem),
+            Storage::Bool(v) => v[element].into(),
+            Storage::F32(_) | Storage::F64(_) => 0,
+        };
+        let layout = Layout::row_major(shape);
+        let scalar_taint = taints.as_ref().map_or(0, |t| t[0]);
+        let taints = taints.and_then(taint::seal);
+        Ok(match (elem, &other) {
+            (Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64, _) => {
+                let value = |lane: usize| match (elements[lane], &other) {
+                    (Some(element), _) => lanes.get_f64(element),
+                    (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }))) => v[lane].into(),
+                    (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }))) => v[lane],
+                    (None, _) => 0.0,
+                };
+                if shape.is_empty() {
+                    return Ok(Cell::Float(Scalar { value: value(0), taint: scalar_taint }));
+                }
+                let lanes = if elem == Elem::F64 {
+                    Floats::F64(Arc::new((0..n).map(value).collect()))
+                } else {
+                    Floats::F32(Arc::new((0..n).map(|i| value(i) as f32).collect()))
+                };
+                Cell::Floats(FloatBlock { layout, lanes, taints })
+            }
+            (Elem::Ptr(_), _) => return self.unsupported("a load of pointers", at),
+            (Elem::I1, _) => {
+                let value = |lane: usize| match (elements[lane], &other) {
+                    (Some(element), _) => int(element) as u8 & 1,
+                    (None, Some(Cell::Mask(mask))) => mask.values()[lane],
+                    (None, _) => 0,
+                };
+                if shape.is_empty() {
+                    return Ok(Cell::Int(Scalar { value: value(0).into(), taint: scalar_taint }));
+                }
+                Cell::Mask(MaskBlock::dense(layout, (0..n).map(value).collect(), taints))
+            }
+            (Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64, _) => {
+                let value = |lane: usize| match (elements[lane], &other) {
+                    (Some(element), _) => int(element),
+                    (None, Some(Cell::Ints(block))) => block.at(lane),
+                    (None, _) => 0,
+                };
+                if shape.is_empty() {
+                    return Ok(Cell::Int(Scalar { value: value(0), taint: scalar_taint }));
+                }
+                Cell::Ints(IntBlock::dense(layout, (0..n).map(value).collect(), taints))
+            }
+        })
+    }
+
+    pub(super) fn store_lanes(
+        &mut self,
+        ptr: Slot,
+        value: Slot,
+        mask: Option<Slot>,
+        elem: Elem,
+        shape: &[usize],
+        at: &Instruction,
+    ) -> Step {
+        let access = self.access(ptr, mask, shape, at)?;
+        let value = super::int::wrapped(self.state.cells.get(value), elem);
+        let value = materialise(&value, elem, shape, &mut self.pool);
+        let watched = poison::watched(self.launch.checks);
+        let id = extent(self.launch, access.arg).buffer;
+        let unsigned_elem = unsigned_pointee(self.launch, access.arg);
+        self.report.lines_gathered += 1;
+        for lane in 0..access.offsets.len() {
+            let mask_flag = access.mask.as_ref().map_or(0, |(_, t)| t.as_ref().map_or(0, |t| t[lane]));
+            if !access.active(lane) && mask_flag == 0 {
+                continue;
+            }
+            let element = self.check_lane(&access, lane, shape, true, at)?;
+            let flag = value.taints().as_ref().map_or(0, |t| t[lane]);
+            if flag & watched != 0 {
+                let name = &self.launch.names[access.arg];
+                return self.stop(|| poison::in_store(self, flag, &self.lane_name(shape, lane), name, at));
+            }
+            self.note_access(id, element, at);
+            let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
+            let int = |v: i64| if unsigned_elem { unsigned(v, elem) as i64 } else { v };
+            let written = match &value {
+                Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => self.write_one(id, element, Line::F32(&[v[lane]])),
+                Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => self.write_one(id, element, Line::F64(&[v[lane]])),
+                Cell::Ints(block) if to_bool => self.write_one(id, element, Line::Bool(&[u8::from(block.at(lane) != 0)])),
+                Cell::Ints(block) => self.write_one(id, element, Line::I64(&[int(block.at(lane))])),
+                Cell::Mask(block) if to_bool => self.write_one(id, element, Line::Bool(&[block.values()[lane]])),
+                Cell::Mask(block) => self.write_one(id, element, Line::I64(&[block.values()[lane].into()])),
+                _ => return self.unsupported("a store of pointers", at),
+            };
+            if let Err(conflict) = written {
+                self.conflict = Some(conflict);
+                return self.stop(|| race::explain(self, conflict, at));
+            }
+        }
+        Ok(())
+    }
+
+    fn write_one(&mut self, id: crate::emulate::launch::BufferId, element: usize, line: Line<'_>) -> Result<(), race::Conflict> {
+        self.port.write(self.linear, id, element, line)
+    }
+
+    /// Remembers the instruction when a race at this element is being explained.
+    fn note_access(&mut self, id: crate::emulate::launch::BufferId, element: usize, at: &Instruction) {
+        if let Some(watch) = &mut self.watch
+            && watch.buffer == id
+            && watch.element == element
+        {
+            watch.span = Some(at.span);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Stores of tiles: runs of consecutive addresses, line by line.
+
+use super::tile::{LineMask, Scratch, extent, for_each_run, resolve};
+use super::{Machine, Step, Stop};
+use crate::emulate::check::poison;
+use crate::emulate::memory::Line;
+use crate::emulate::tape::{Slot, Tile};
+use crate::emulate::value::int::unsigned;
+use crate::emulate::value::{Cell, Floats, Layout};
+use crate::kernel::ir::Elem;
+use crate::tensor::Storage;
+
+/// One line of values, gathered.
+#[derive(Default)]
+pub struct Values {
+    pub f32: Vec<f32>,
+    pub f64: Vec<f64>,
+    pub i64: Vec<i64>,
+    pub bool: Vec<u8>,
+}
+
+/// The lanes to be stored.
+enum Block<'c> {
+    F32(&'c [f32]),
+    F64(&'c [f64]),
+    I64(&'c [i64]),
+    Mask(&'c [u8]),
+}
+
+impl Machine<'_> {
+    pub(super) fn store_tile(&mut self, tile: &Tile, value: Slot, elem: Elem) -> Step {
+        // A uniform or affine value is rare here: give it lanes.
+        let dense;
+        let cells = &self.state.cells;
+        let resolved = resolve(tile, cells, self.launch).ok_or(Stop::Suspect)?;
+        if resolved.empty {
+            return Ok(());
+        }
+        let shape = &resolved.shape[..resolved.rank];
+        let cell = match cells.get(value) {
+            Cell::Floats(_) => cells.get(value),
+            Cell::Int(_) | Cell::Float(_) => {
+                dense = super::shape::materialise(cells.get(value), elem, shape, &mut self.pool);
+                &dense
+            }
+            other => {
+                dense = super::shape::ordered(&super::int::wrapped(other, elem), &Layout::row_major(shape));
+                &dense
+            }
+        };
+        let layout = *cell.layout().ok_or(Stop::Suspect)?;
+        let values;
+        let block = match cell {
+            Cell::Floats(block) => match &block.lanes {
+                Floats::F32(lanes) => Block::F32(lanes),
+                Floats::F64(lanes) => Block::F64(lanes),
+            },
+            Cell::Ints(block) => {
+                values = block.values();
+                Block::I64(&values)
+            }
+            Cell::Mask(block) => match &block.lanes {
+                crate::emulate::value::MaskLanes::Dense(lanes) => Block::Mask(lanes),
+                crate::emulate::value::MaskLanes::Range { .. } => return Err(Stop::Suspect),
+            },
+            _ => return Err(Stop::Suspect),
+        };
+        let watched = poison::watched(self.launch.checks);
+        let taints = cell.taints().as_ref().filter(|t| t.iter().any(|t| t & watched != 0));
+        let arg = resolved.arg;
+        let extent = extent(self.launch, arg);
+        let inner = resolved.best_axis(layout.inner_axis());
+        let step = layout.stride(inner);
+        let bounds = self.launch.checks.bounds;
+        let (program, id) = (self.linear, extent.buffer);
+        let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
+        let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
+        let Scratch { lanes, values: gathered, .. } = &mut self.scratch;
+        let (port, report) = (&mut self.port, &mut self.report);
+        resolved.for_each_line(inner, |index| {
+            let base = resolved.line_base(index, inner);
+            let mask = resolved.line_mask(index, inner, lanes);
+            let (range, active) = match mask {
+                LineMask::Range(from, to) => ((from, to), None),
+                LineMask::Lanes => ((0, resolved.shape[inner]), Some(lanes.as_slice())),
+            };
+            if range.0 >= range.1 {
+                return Ok(());
+            }
+            let mut place = 0;
+            for axis in 0..resolved.rank {
+                if axis != inner {
+                    place += index[axis] * layout.stride(axis);
+                }
+            }
+            if let Some(taints) = taints {
+                let bad = |i: usize| active.is_none_or(|l| l[i] != 0) && taints[place + i * step] & watched != 0;
+                if (range.0..range.1).any(bad) {
+                    return Err(Stop::Suspect);
+                }
+            }
+            match active {
+                Some(_) => report.lines_masked += 1,
+                None if step == 1 => report.lines_copied += 1,
+                None => report.lines_gathered += 1,
+            }
+            for_each_run(base, &resolved.terms[inner], range, active, |start, len, from| {
+                let end = start + len as i64 - 1;
+                if !resolved.inside && bounds && !extent.contains_range(start, end) {
+                    for at in start..=end {
+                        if !extent.contains(at) {
+                            return Err(Stop::Suspect);
+                        }
+                    }
+                }
+                if start < 0 || end as usize >= port.buffer(id).lanes.len() {
+                    return Err(Stop::Suspect);
+                }
+                let first = place + from * step;
+                let line = match &block {
+                    Block::F32(v) if step == 1 => Line::F32(&v[first..first + len]),
+                    Block::F32(v) => Line::F32(strided(v, first, step, len, &mut gathered.f32)),
+                    Block::F64(v) => Line::F64(strided(v, first, step, len, &mut gathered.f64)),
+                    Block::I64(v) if to_bool => {
+                        gathered.bool.clear();
+                        gathered.bool.extend((0..len).map(|i| u8::from(v[first + i * step] != 0)));
+                        Line::Bool(&gathered.bool)
+                    }
+                    Block::I64(v) => {
+                        gathered.i64.clear();
+                        gathered.i64.extend((0..len).map(|i| {
+                            let value = v[first + i * step];
+                            unsigned_elem.map_or(value, |e| unsigned(value, e) as i64)
+                        }));
+                        Line::I64(&gathered.i64)
+                    }
+                    Block::Mask(v) if to_bool => Line::Bool(strided(v, first, step, len, &mut gathered.bool)),
+                    Block::Mask(v) => {
+                        gathered.i64.clear();
+                        gathered.i64.extend((0..len).map(|i| i64::from(v[first + i * step])));
+                        Line::I64(&gathered.i64)
+                    }
+                };
+                port.write(program, id, start as usize, line).map_err(|_| Stop::Suspect)
+            })
+        })
+    }
+}
+
+/// Whether the buffer behind a pointer holds unsigned integers.
+pub fn unsigned_pointee(launch: &super::Launch<'_>, arg: usize) -> bool {
+    let kernel = &launch.program.kernel;
+    matches!(kernel.ty(kernel.params[arg].value).elem, Elem::Ptr(dtype) if dtype.is_unsigned())
+}
+
+fn strided<'v, T: Copy>(values: &'v [T], first: usize, step: usize, len: usize, out: &'v mut Vec<T>) -> &'v [T] {
+    if step == 1 {
+        return &values[first..first + len];
+    }
+    out.clear();
+    out.extend((0..len).map(|i| values[first + i * step]));
+    out
+}

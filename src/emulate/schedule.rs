@@ -1,0 +1,224 @@
+//! Running a grid: programs in order on one thread, or batches of programs on several, committed in
+//! order. Outcomes do not depend on the number of threads.
+//!
+//! A launch that reads a buffer which it also writes runs on one thread, directly on memory: a
+//! program must see its own stores, and only one order of programs is worth reporting races in.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::exec::{Launch, Machine, Parts, Stop};
+use super::launch::{Memory, RunReport};
+use super::memory::{Committer, Journal, Port};
+use super::replay::replay;
+use super::tape::Tape;
+use crate::diag;
+
+/// Programs a worker runs before its stores are committed.
+const BATCH: usize = 64;
+
+/// What became of one program of a batch.
+enum Ran {
+    /// Its journal entries.
+    Done(Range<usize>),
+    Suspect,
+    Fault(Box<diag::Diagnostic>),
+}
+
+/// The tape to run on, and the launch cells: the dense tape when the launch part itself is suspect.
+fn prepare<'l>(
+    launch: &'l Launch<'l>,
+    tape: &'l Tape,
+    memory: &Memory,
+) -> diag::Result<(&'l Tape, Arc<Vec<super::value::Cell>>)> {
+    let mut tape = tape;
+    loop {
+        let port = Port::Journalled { memory, journal: Journal::default() };
+        let short = Launch { extents: launch.extents.clone(), names: Vec::new(), ..*launch };
+        let mut machine = Machine::new(&short, tape, port);
+        match machine.prepare() {
+            Ok(()) => return Ok((tape, machine.launch_cells())),
+            Err(Stop::Suspect) if tape.lazy => tape = &launch.program.dense,
+            Err(Stop::Suspect) => {
+                return Err(Box::new(diag::Diagnostic::new(&diag::codes::INTERNAL, "the dense launch part is suspect")));
+            }
+            Err(Stop::Fault(diagnostic)) => return Err(diagnostic),
+        }
+    }
+}
+
+/// One thread, directly on memory.
+pub fn run_direct<'l>(
+    launch: &'l Launch<'l>,
+    tape: &'l Tape,
+    committer: Committer<'l>,
+    programs: u32,
+    report: &mut RunReport,
+) -> diag::Result<()> {
+    let (tape, cells) = prepare(launch, tape, committer.memory)?;
+    let mut machine = Machine::new(launch, tape, Port::Direct(committer));
+    machine.adopt(cells);
+    for program in 0..programs {
+        if let Port::Direct(Committer { undo: Some(undo), .. }) = &mut machine.port {
+            undo.clear();
+        }
+        match machine.run(program) {
+            Ok(()) => {}
+            Err(Stop::Fault(diagnostic)) => return Err(diagnostic),
+            Err(Stop::Suspect) => {
+                let mut port = std::mem::replace(&mut machine.port, Port::Closed);
+                if let Port::Direct(committer) = &mut port {
+                    committer.roll_back();
+                }
+                let (port, outcome) = replay(launch, port, program, &mut machine.report);
+                outcome?;
+                machine.port = port;
+            }
+        }
+    }
+    add(report, &machine.report);
+    Ok(())
+}
+
+/// Several threads, journalled.
+pub fn run_batches<'l>(
+    launch: &'l Launch<'l>,
+    tape: &'l Tape,
+    mut committer: Committer<'_>,
+    programs: u32,
+    threads: usize,
+    report: &mut RunReport,
+) -> diag::Result<()> {
+    let (tape, cells) = prepare(launch, tape, committer.memory)?;
+    let pool = thread_pool(threads)?;
+    let share = (programs as usize / (threads * 4)).clamp(1, BATCH) as u32;
+    let mut workers: Vec<Option<(Parts, Journal)>> = (0..threads).map(|_| None).collect();
+    let mut next = 0;
+    while next < programs {
+        let memory: &Memory = committer.memory;
+        let mut outcomes: Vec<Vec<Ran>> = (0..threads).map(|_| Vec::new()).collect();
+        pool.scope(|scope| {
+            for (index, (worker, outcome)) in workers.iter_mut().zip(&mut outcomes).enumerate() {
+                let from = next + index as u32 * share;
+                let range = from.min(programs)..(from + share).min(programs);
+                let cells = &cells;
+                scope.spawn(move |_| *outcome = run_share(launch, tape, memory, cells, worker, range));
+            }
+        });
+        for (index, ran) in outcomes.into_iter().enumerate() {
+            let from = next + index as u32 * share;
+            for (program, ran) in (from..).zip(ran) {
+                let journal = workers[index].as_ref().map(|(_, journal)| journal);
+                let clean = match (ran, journal) {
+                    (Ran::Fault(diagnostic), _) => return Err(diagnostic),
+                    (Ran::Done(entries), Some(journal)) => committer.commit(program, journal, entries).is_ok(),
+                    (Ran::Done(_) | Ran::Suspect, _) => false,
+                };
+                if !clean {
+                    let again =
+                        Committer { memory: &mut *committer.memory, shadows: std::mem::take(&mut committer.shadows), undo: None };
+                    let (shadows, outcome) = replay_committed(launch, again, program, report);
+                    outcome?;
+                    committer.shadows = shadows;
+                }
+            }
+        }
+        next = next.saturating_add(share * threads as u32);
+    }
+    for (parts, _) in workers.into_iter().flatten() {
+        add(report, &parts.report);
+    }
+    Ok(())
+}
+
+fn replay_committed(
+    launch: &Launch<'_>,
+    committer: Committer<'_>,
+    program: u32,
+    report: &mut RunReport,
+) -> (super::check::race::Shadows, diag::Result<()>) {
+    let short = Launch { extents: launch.extents.clone(), names: launch.names.clone(), ..*launch };
+    let (port, outcome) = replay(&short, Port::Direct(committer), program, report);
+    match port {
+        Port::Direct(committer) => (committer.shadows, outcome),
+        Port::Journalled { .. } | Port::Closed => (super::check::race::Shadows::default(), outcome),
+    }
+}
+
+fn run_share(
+    launch: &Launch<'_>,
+    tape: &Tape,
+    memory: &Memory,
+    cells: &Arc<Vec<super::value::Cell>>,
+    worker: &mut Option<(Parts, Journal)>,
+    programs: Range<u32>,
+) -> Vec<Ran> {
+    let short = Launch { extents: launch.extents.clone(), names: launch.names.clone(), ..*launch };
+    let mut machine = match worker.take() {
+        None => {
+            let mut machine = Machine::new(&short, tape, Port::Journalled { memory, journal: Journal::default() });
+            machine.adopt(cells.clone());
+            machine
+        }
+        Some((parts, mut journal)) => {
+            journal.clear();
+            Machine::assemble(&short, tape, Port::Journalled { memory, journal }, parts)
+        }
+    };
+    let entries = |machine: &Machine<'_>| match &machine.port {
+        Port::Journalled { journal, .. } => journal.len(),
+        Port::Direct(_) | Port::Closed => 0,
+    };
+    let mut outcomes = Vec::new();
+    for program in programs {
+        let mark = entries(&machine);
+        match machine.run(program) {
+            Ok(()) => outcomes.push(Ran::Done(mark..entries(&machine))),
+            Err(stop) => {
+                if let Port::Journalled { journal, .. } = &mut machine.port {
+                    journal.truncate(mark);
+                }
+                match stop {
+                    Stop::Suspect => outcomes.push(Ran::Suspect),
+                    Stop::Fault(diagnostic) => {
+                        outcomes.push(Ran::Fault(diagnostic));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    let (parts, port) = machine.take_apart();
+    let journal = match port {
+        Port::Journalled { journal, .. } => journal,
+        Port::Direct(_) | Port::Closed => Journal::default(),
+    };
+    *worker = Some((parts, journal));
+    outcomes
+}
+
+fn add(to: &mut RunReport, from: &RunReport) {
+    to.instructions += from.instructions;
+    to.lines_copied += from.lines_copied;
+    to.lines_masked += from.lines_masked;
+    to.lines_gathered += from.lines_gathered;
+    to.replayed += from.replayed;
+}
+
+/// One pool a thread count, kept for the process.
+fn thread_pool(threads: usize) -> diag::Result<Arc<ThreadPool>> {
+    static POOLS: OnceLock<Mutex<HashMap<usize, Arc<ThreadPool>>>> = OnceLock::new();
+    let mut pools = POOLS.get_or_init(Mutex::default).lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(pool) = pools.get(&threads) {
+        return Ok(pool.clone());
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| {
+        Box::new(diag::Diagnostic::new(&diag::codes::INTERNAL, format!("cannot start {threads} threads: {error}")))
+    })?;
+    let pool = Arc::new(pool);
+    pools.insert(threads, pool.clone());
+    Ok(pool)
+}

@@ -1,0 +1,30 @@
+//! Loops that the compiler does not vectorise well enough by itself, chosen by the processor at run
+//! time. `unsafe` in the emulator lives here and where these functions are entered.
+
+pub mod dot;
+pub mod exp;
+
+/// AVX2 and FMA together.
+#[inline]
+pub fn has_avx2() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+#[inline]
+pub fn has_avx512() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx512f")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}

@@ -1,0 +1,136 @@
+//! What a cell of a running program holds: scalars, and blocks in lazy or dense form.
+//!
+//! A block whose lanes are all equal may be held as a scalar (a *uniform* block); the type in the
+//! IR says which it is. One-axis integers may be affine (`base + step·i`), one-axis masks may be a
+//! range of lanes. Blocks of more axes are dense here; their separable forms (a sum of one-axis
+//! terms, a conjunction of one-axis masks and bands) are found when the kernel is compiled
+//! (`tape::split`), so that only the terms ever live in cells.
+//!
+//! Integers are held exactly in `i64`: sums and products of narrower types may leave the type's
+//! range and are wrapped (and tainted) only where something other than `+ − ·` uses them.
+
+pub mod int;
+pub mod layout;
+pub mod mask;
+pub mod pool;
+pub mod round;
+pub mod taint;
+
+use std::sync::Arc;
+
+pub use int::{IntBlock, IntLanes};
+pub use layout::Layout;
+pub use mask::{MaskBlock, MaskLanes};
+pub use pool::Pool;
+pub use taint::Taints;
+
+/// One number with its taint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scalar<T> {
+    pub value: T,
+    pub taint: u8,
+}
+
+/// A pointer: which argument it came from, and where it points in that argument's buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pointer {
+    /// Index of the kernel parameter: the provenance.
+    pub arg: u32,
+    /// Element of the buffer.
+    pub offset: i64,
+    pub taint: u8,
+}
+
+/// A block of pointers of one provenance.
+#[derive(Clone, Debug)]
+pub struct PtrBlock {
+    pub arg: u32,
+    pub offsets: IntBlock,
+}
+
+/// Float lanes by carrier (f16 and bf16 live as f32).
+#[derive(Clone, Debug)]
+pub enum Floats {
+    F32(Arc<Vec<f32>>),
+    F64(Arc<Vec<f64>>),
+}
+
+#[derive(Clone, Debug)]
+pub struct FloatBlock {
+    pub layout: Layout,
+    pub lanes: Floats,
+    pub taints: Taints,
+}
+
+#[derive(Clone, Debug, Default)]
+pub enum Cell {
+    #[default]
+    Empty,
+    /// Any integer type; an i1 holds 0 or 1.
+    Int(Scalar<i64>),
+    /// Any float type; lanes of narrower types are exact in f64.
+    Float(Scalar<f64>),
+    Ptr(Pointer),
+    /// i8 to i64.
+    Ints(IntBlock),
+    /// i1.
+    Mask(MaskBlock),
+    Floats(FloatBlock),
+    Ptrs(PtrBlock),
+}
+
+impl Cell {
+    pub fn int(value: i64) -> Cell {
+        Cell::Int(Scalar { value, taint: 0 })
+    }
+
+    pub fn float(value: f64) -> Cell {
+        Cell::Float(Scalar { value, taint: 0 })
+    }
+
+    pub fn f32_block(layout: Layout, lanes: Vec<f32>, taints: Taints) -> Cell {
+        Cell::Floats(FloatBlock { layout, lanes: Floats::F32(Arc::new(lanes)), taints })
+    }
+
+    /// The layout of a block; `None` for a scalar or uniform block.
+    pub fn layout(&self) -> Option<&Layout> {
+        match self {
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => None,
+            Cell::Ints(block) => Some(&block.layout),
+            Cell::Mask(block) => Some(&block.layout),
+            Cell::Floats(block) => Some(&block.layout),
+            Cell::Ptrs(block) => Some(&block.offsets.layout),
+        }
+    }
+
+    pub fn taints(&self) -> &Taints {
+        match self {
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => &None,
+            Cell::Ints(block) => &block.taints,
+            Cell::Mask(block) => &block.taints,
+            Cell::Floats(block) => &block.taints,
+            Cell::Ptrs(block) => &block.offsets.taints,
+        }
+    }
+
+    /// The taint of a scalar; zero for a block.
+    pub fn scalar_taint(&self) -> u8 {
+        match self {
+            Cell::Int(s) => s.taint,
+            Cell::Float(s) => s.taint,
+            Cell::Ptr(p) => p.taint,
+            Cell::Empty | Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => 0,
+        }
+    }
+
+    /// The same block with its axes seen differently.
+    pub fn with_layout(&self, layout: Layout, pool: &mut Pool) -> Cell {
+        match self {
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => self.clone(),
+            Cell::Ints(block) => Cell::Ints(block.with_layout(layout, pool)),
+            Cell::Mask(block) => Cell::Mask(block.with_layout(layout, pool)),
+            Cell::Floats(block) => Cell::Floats(FloatBlock { layout, ..block.clone() }),
+            Cell::Ptrs(block) => Cell::Ptrs(PtrBlock { arg: block.arg, offsets: block.offsets.with_layout(layout, pool) }),
+        }
+    }
+}

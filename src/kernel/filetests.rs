@@ -1,0 +1,107 @@
+//! Tests over text files: `tests/kernel/lower/*.py` with the IR they lower to, `tests/kernel/fail/*.py`
+//! with the message they are refused with.
+//!
+//! A line `# compile: kernel x_ptr=*f32 n=i32 BLOCK=64` asks for one specialisation; a file may have
+//! several. Bless with UPDATE_EXPECT=1.
+
+use std::path::{Path, PathBuf};
+
+use super::{ArgSpec, Kernel, Specialization, Verified, compile};
+use crate::diag::Result;
+use crate::diag::render::render;
+use crate::dtype::DType;
+use crate::source::SourceFile;
+use crate::syntax::{eval, parse_expression, parse_module};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel").join(name)
+}
+
+fn files(name: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder(name))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "py"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+fn arg(text: &str) -> ArgSpec {
+    match text {
+        "i32" => ArgSpec::Int { bits: 32 },
+        "i64" => ArgSpec::Int { bits: 64 },
+        "f32" => ArgSpec::Float,
+        _ => match text.strip_prefix('*') {
+            Some(dtype) => ArgSpec::Pointer(DType::from_name(dtype).unwrap()),
+            None => {
+                let file = SourceFile::new("argument", text);
+                let nothing: &[(&str, crate::syntax::Constant)] = &[];
+                ArgSpec::Constexpr(eval::evaluate(&file, &parse_expression(&file).unwrap(), nothing).unwrap())
+            }
+        },
+    }
+}
+
+/// Compiles every specialisation that a file asks for.
+pub fn compile_all(path: &Path) -> Vec<(String, Result<Verified<Kernel>>)> {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let file = SourceFile::new(name, text);
+    let requests = file.text().lines().filter_map(|line| line.strip_prefix("# compile: "));
+    let requests: Vec<String> = requests.map(str::to_owned).collect();
+    assert!(!requests.is_empty(), "{name} has no `# compile:` line");
+    let run = |request: String| {
+        let mut words = request.split_whitespace();
+        let entry = words.next().unwrap().to_owned();
+        let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), arg(value)));
+        let spec = Specialization { args: args.collect(), ..Specialization::default() };
+        let outcome = parse_module(&file).and_then(|module| compile(&module, &entry, &spec));
+        (request, outcome)
+    };
+    requests.into_iter().map(run).collect()
+}
+
+#[test]
+fn kernels_lower_to_their_blessed_text() {
+    for path in files("lower") {
+        let mut text = String::new();
+        for (request, outcome) in compile_all(&path) {
+            let kernel = outcome.unwrap_or_else(|error| panic!("{}", render(&error, false)));
+            let printed = kernel.to_string();
+            let file = SourceFile::new("printed.ttir", printed.as_str());
+            let back = super::parse(&file).unwrap_or_else(|error| panic!("{}", render(&error, false)));
+            assert_eq!(back.to_string(), printed, "the text does not read back");
+            text.push_str(&format!("// {request}\n{printed}\n"));
+        }
+        expect_test::expect_file![path.with_extension("ttir")].assert_eq(&text);
+    }
+}
+
+/// The same kernels as Triton's own compiler prints them after its first passes.
+#[test]
+fn tritons_own_text_is_read() {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder("triton")).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for path in files {
+        let file = SourceFile::new(path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        let kernel = super::parse(&file).unwrap_or_else(|error| panic!("{}", render(&error, false)));
+        let again = SourceFile::new("printed.ttir", kernel.to_string());
+        assert_eq!(super::parse(&again).unwrap().to_string(), again.text());
+    }
+}
+
+#[test]
+fn bad_kernels_are_refused_with_their_blessed_message() {
+    for path in files("fail") {
+        let mut text = String::new();
+        for (request, outcome) in compile_all(&path) {
+            match outcome {
+                Ok(kernel) => panic!("{}: `{request}` compiles:\n{}", path.display(), *kernel),
+                Err(error) => text.push_str(&format!("{}\n\n", render(&error, false))),
+            }
+        }
+        expect_test::expect_file![path.with_extension("stderr")].assert_eq(&text);
+    }
+}

@@ -1,0 +1,64 @@
+//! Types and compile-time values: casts, `tl.constexpr`, Python's `int`, `float`, `len`.
+
+use super::{Builtin, Lower, function, member_function};
+use crate::diag::Result;
+use crate::kernel::lower::call::Args;
+use crate::kernel::lower::types::Scalar;
+use crate::kernel::lower::value::Val;
+use crate::syntax::{Constant, eval};
+
+pub static TABLE: &[Builtin] = &[
+    member_function("cast", &["input", "dtype", "fp_downcast_rounding=", "bitcast="], cast),
+    member_function("to", &["input", "dtype", "fp_downcast_rounding=", "bitcast="], cast),
+    function("constexpr", &["value"], constexpr),
+    function("pointer_type", &["element_ty"], pointer_type),
+    function("python.int", &["value"], |l, a| python(l, a, "int")),
+    function("python.float", &["value"], |l, a| python(l, a, "float")),
+    function("python.len", &["value"], |l, a| python(l, a, "len")),
+];
+
+fn cast<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let input = lower.tensor_arg(args, "input")?;
+    let to = lower.type_of(lower.arg(args, "dtype")?)?;
+    if let Some(mode) = lower.str_arg(args, "fp_downcast_rounding")?
+        && mode != "rtne"
+    {
+        return Err(lower.unsupported(args.span, format!("fp_downcast_rounding=\"{mode}\"")));
+    }
+    let tensor = if lower.bool_arg(args, "bitcast", false)? {
+        lower.bitcast(args.span, &input, to)?
+    } else {
+        lower.cast(args.span, &input, to)?
+    };
+    Ok(Val::Tensor(tensor))
+}
+
+fn constexpr<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    match &args.given("value").map(|arg| arg.val.clone()) {
+        Some(Val::Tensor(_)) => Err(lower.rejected(args.span, "tl.constexpr of a run-time value")),
+        Some(value) => Ok(value.clone()),
+        None => Ok(Val::Const(Constant::None)),
+    }
+}
+
+fn pointer_type<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    match lower.type_of(lower.arg(args, "element_ty")?)? {
+        Scalar::Num(dtype) => Ok(Val::Type(Scalar::Ptr(dtype))),
+        Scalar::Ptr(_) => Err(lower.unsupported(args.span, "pointers to pointers")),
+    }
+}
+
+fn python<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, name: &str) -> Result<Val<'a>> {
+    let value = &lower.arg(args, "value")?.val;
+    if let (Val::Tuple(items), "len") = (value, name) {
+        return Ok(Val::int(items.len() as i64));
+    }
+    let Some(constant) = value.to_constant() else {
+        return Err(lower.rejected(args.span, format!("`{name}` of a run-time value; use `.to(…)`")));
+    };
+    match eval::call_builtin(name, &[constant]) {
+        Some(Ok(result)) => Ok(Val::constant(result)),
+        Some(Err(error)) => Err(lower.rejected(args.span, error.to_string())),
+        None => Err(lower.unsupported(args.span, format!("`{name}`"))),
+    }
+}

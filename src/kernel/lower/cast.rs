@@ -1,0 +1,101 @@
+//! Conversions between types, in the steps in which compiled Triton makes them.
+
+use super::Lower;
+use super::types::{Scalar, Ty};
+use super::value::Tensor;
+use crate::diag::Result;
+use crate::dtype::DType;
+use crate::kernel::ir::{CastKind, FloatPredicate, InstKind, IntPredicate, Literal};
+use crate::source::Span;
+
+impl Lower<'_, '_> {
+    fn convert(&mut self, kind: CastKind, tensor: &Tensor, to: DType) -> Tensor {
+        let ty = tensor.ty.with(Scalar::Num(to));
+        let value = self.b.inst(InstKind::Cast(kind, tensor.value), ty.ir());
+        self.tensor(value, ty)
+    }
+
+    /// A value in another element type; numbers are converted, not reinterpreted.
+    pub fn cast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
+        let (from, to) = match (tensor.ty.scalar, to) {
+            (a, b) if a == b => return Ok(tensor.clone()),
+            (Scalar::Num(a), Scalar::Num(b)) => (a, b),
+            (Scalar::Ptr(_), Scalar::Ptr(_)) => return self.bitcast(span, tensor, to),
+            (Scalar::Ptr(_), Scalar::Num(_)) => return Err(self.unsupported(span, "a pointer as an integer")),
+            (Scalar::Num(_), Scalar::Ptr(_)) => return Err(self.unsupported(span, "an integer as a pointer")),
+        };
+        let (a, b) = (Scalar::Num(from).bits(), Scalar::Num(to).bits());
+        let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
+        let half = |d: DType| matches!(d, DType::F16 | DType::BF16);
+        if from.is_float() && to.is_float() {
+            return Ok(match () {
+                // Between formats of one width, and from a half type to anything but fp32: through fp32.
+                () if a == b || (half(from) && to == DType::F64) => {
+                    let wide = self.convert(CastKind::FloatExt, tensor, DType::F32);
+                    return self.cast(span, &wide, Scalar::Num(to));
+                }
+                () if a > b => self.convert(CastKind::FloatTrunc, tensor, to),
+                () => self.convert(CastKind::FloatExt, tensor, to),
+            });
+        }
+        if from.is_float() && to != DType::F32 && (half(from) || fp8(from)) {
+            let wide = self.convert(CastKind::FloatExt, tensor, DType::F32);
+            return self.cast(span, &wide, Scalar::Num(to));
+        }
+        if to == DType::Bool {
+            return Ok(self.not_zero(tensor));
+        }
+        if from.is_float() {
+            let kind = if to.is_unsigned() { CastKind::FloatToIntU } else { CastKind::FloatToIntS };
+            return Ok(self.convert(kind, tensor, to));
+        }
+        let signed = !from.is_unsigned() && from != DType::Bool;
+        if to.is_float() {
+            if fp8(to) {
+                let wide = self.cast(span, tensor, Scalar::Num(DType::F32))?;
+                return self.cast(span, &wide, Scalar::Num(to));
+            }
+            let kind = if signed { CastKind::IntToFloatS } else { CastKind::IntToFloatU };
+            return Ok(self.convert(kind, tensor, to));
+        }
+        Ok(match a.cmp(&b) {
+            std::cmp::Ordering::Less if signed => self.convert(CastKind::ExtS, tensor, to),
+            std::cmp::Ordering::Less => self.convert(CastKind::ExtU, tensor, to),
+            std::cmp::Ordering::Greater => self.convert(CastKind::Trunc, tensor, to),
+            // Same bits, other sign: only the front end's type changes.
+            std::cmp::Ordering::Equal => Tensor { value: tensor.value, ty: tensor.ty.with(Scalar::Num(to)) },
+        })
+    }
+
+    fn not_zero(&mut self, tensor: &Tensor) -> Tensor {
+        let float = tensor.ty.scalar.is_float();
+        let literal = if float { Literal::Float(0.0) } else { Literal::Int(0) };
+        let zero = self.b.constant(literal, Ty::scalar(tensor.ty.scalar).ir());
+        let zero = if tensor.ty.is_block() { self.b.splat(zero, &tensor.ty.shape) } else { zero };
+        let kind = if float {
+            InstKind::CompareFloat(FloatPredicate::Une, tensor.value, zero)
+        } else {
+            InstKind::CompareInt(IntPredicate::Ne, tensor.value, zero)
+        };
+        let ty = tensor.ty.with(Scalar::Num(DType::Bool));
+        let value = self.b.inst(kind, ty.ir());
+        self.tensor(value, ty)
+    }
+
+    /// The same bits as another type of the same width; pointers change their pointee.
+    pub fn bitcast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
+        let from = tensor.ty.scalar;
+        if from == to {
+            return Ok(tensor.clone());
+        }
+        if from.is_ptr() != to.is_ptr() || from.bits() != to.bits() {
+            return Err(self.type_error(span, format!("a bitcast of {from} to {to}")));
+        }
+        let ty = tensor.ty.with(to);
+        if from.elem() == to.elem() {
+            return Ok(Tensor { value: tensor.value, ty });
+        }
+        let value = self.b.inst(InstKind::Cast(CastKind::Bitcast, tensor.value), ty.ir());
+        Ok(self.tensor(value, ty))
+    }
+}

@@ -1,0 +1,305 @@
+//! Expressions.
+
+use super::flow::Condition;
+use super::names::{Global, dtype_named};
+use super::types::{Scalar, Ty};
+use super::value::{Tensor, Val};
+use super::{Lower, builtins};
+use crate::diag::{Place, Result};
+use crate::kernel::ir::{InstKind, Region};
+use crate::source::Span;
+use crate::syntax::Constant;
+use crate::syntax::ast::{BoolOp, Expr, ExprKind, FStringPart};
+
+impl<'a> Lower<'a, '_> {
+    pub fn expr(&mut self, expr: &'a Expr) -> Result<Val<'a>> {
+        let span = expr.span;
+        match &expr.kind {
+            ExprKind::Name(name) => self.name(span, name),
+            ExprKind::Int(i) => Ok(Val::int(*i)),
+            ExprKind::BigInt(text) => Err(self.unsupported(span, format!("the integer {text} beyond 64 bits"))),
+            ExprKind::Float(x) => Ok(Val::Const(Constant::Float(*x))),
+            ExprKind::Str(s) => Ok(Val::Const(Constant::Str(s.clone()))),
+            ExprKind::Bool(b) => Ok(Val::bool(*b)),
+            ExprKind::None => Ok(Val::Const(Constant::None)),
+            ExprKind::FString(parts) => {
+                let mut text = String::new();
+                for part in parts {
+                    match part {
+                        FStringPart::Literal(literal) => text.push_str(literal),
+                        FStringPart::Expr(inner) => match self.expr(inner)?.to_constant() {
+                            Some(Constant::Str(s)) => text.push_str(&s),
+                            Some(value) => text.push_str(&value.to_string()),
+                            None => return Err(self.rejected(inner.span, "a run-time value in an f-string")),
+                        },
+                    }
+                }
+                Ok(Val::Const(Constant::Str(text)))
+            }
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for item in items {
+                    match &item.kind {
+                        ExprKind::Starred(inner) => match self.expr(inner)? {
+                            Val::Tuple(more) => values.extend(more),
+                            other => return Err(self.type_error(inner.span, format!("cannot unpack {}", other.describe()))),
+                        },
+                        _ => values.push(self.expr(item)?),
+                    }
+                }
+                Ok(Val::Tuple(values))
+            }
+            ExprKind::Unary(op, operand) => {
+                let value = self.expr(operand)?;
+                self.b.span = span;
+                self.unary(span, *op, &value)
+            }
+            ExprKind::Binary(op, left, right) => {
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                self.b.span = span;
+                self.binary(span, *op, &left, &right)
+            }
+            ExprKind::Compare { left, rest } => {
+                let [(op, right)] = rest.as_slice() else {
+                    return Err(self.rejected(span, "a chained comparison; write `(a < b) & (b < c)`"));
+                };
+                let left = self.expr(left)?;
+                let right = self.expr(right)?;
+                self.b.span = span;
+                self.compare(span, *op, &left, &right)
+            }
+            ExprKind::Logical(op, operands) => self.logical_expr(span, *op, operands),
+            ExprKind::Conditional { test, then, other } => match self.condition(test)? {
+                Condition::Known(true) => self.expr(then),
+                Condition::Known(false) => self.expr(other),
+                Condition::Runtime(condition) => self.conditional(span, &condition, then, other),
+            },
+            ExprKind::Call { func, args, keywords } => self.call_expr(span, func, args, keywords),
+            ExprKind::Attribute { value, name } => {
+                let value = self.expr(value)?;
+                self.b.span = span;
+                self.attribute(span, value, name)
+            }
+            ExprKind::Subscript { value, index } => self.subscript(span, value, index),
+            ExprKind::Slice { lower, upper, step } => {
+                let bounds = [lower, upper, step].into_iter().flatten();
+                let bounded = bounds.into_iter().any(|bound| !matches!(bound.kind, ExprKind::None));
+                Ok(Val::Slice { bounded })
+            }
+            ExprKind::Ellipsis => Err(self.rejected(span, "`...` in a kernel")),
+            ExprKind::Dict(_) => Err(self.rejected(span, "a dict in a kernel")),
+            ExprKind::Starred(_) => Err(self.rejected(span, "`*` outside a call or tuple")),
+            ExprKind::Lambda { .. } => Err(self.rejected(span, "a lambda in a kernel; use a @triton.jit function")),
+            ExprKind::Other(what) => Err(self.rejected(span, format!("a {what} in a kernel"))),
+        }
+    }
+
+    fn name(&mut self, span: Span, name: &str) -> Result<Val<'a>> {
+        if let Some(value) = self.scope.get(name) {
+            return Ok(value.clone());
+        }
+        match self.names.get(name) {
+            Some(Global::Jit(function)) => return Ok(Val::Function(function)),
+            Some(Global::Constexpr(value)) => return Ok(Val::constant(value.clone())),
+            Some(Global::Import(path)) => return self.resolve(span, path.clone()),
+            Some(Global::Plain(place)) => {
+                let mut diagnostic = self.rejected(span, format!("`{name}` is not a @triton.jit function"));
+                let place = Place::Text { file: self.file().clone(), span: *place };
+                diagnostic.related.push((place, "defined here".to_owned()));
+                return Err(diagnostic);
+            }
+            Some(Global::Other(place)) => {
+                let mut diagnostic = self.rejected(span, format!("the global `{name}` is not a tl.constexpr"));
+                let place = Place::Text { file: self.file().clone(), span: *place };
+                diagnostic.related.push((place, "defined here".to_owned()));
+                diagnostic.help = Some(format!("write `{name} = tl.constexpr(…)`, or pass it as an argument"));
+                return Err(diagnostic);
+            }
+            None => {}
+        }
+        if let Some(builtin) = builtins::python(name) {
+            return Ok(Val::Builtin(builtin));
+        }
+        let mut diagnostic = self.rejected(span, format!("`{name}` is not defined here"));
+        diagnostic.notes.push(format!("names in scope: {}", self.scope.names().join(", ")));
+        diagnostic.help = Some("a name bound in one branch of an `if`, or first inside a loop, is gone behind it".to_owned());
+        Err(diagnostic)
+    }
+
+    /// What a full dotted name stands for.
+    fn resolve(&self, span: Span, path: String) -> Result<Val<'a>> {
+        if let Some(member) = path.strip_prefix("triton.language.") {
+            if let Some(dtype) = dtype_named(member) {
+                return Ok(dtype);
+            }
+            if let Some(builtin) = builtins::triton(member) {
+                return Ok(Val::Builtin(builtin));
+            }
+            if builtins::is_module(member) {
+                return Ok(Val::Path(path));
+            }
+            // The members of an enumeration are known by name.
+            if matches!(member, "PropagateNan.ALL" | "PropagateNan.NONE") {
+                return Ok(Val::Const(Constant::Str(member.to_owned())));
+            }
+            return Err(self.unsupported(span, format!("`tl.{member}`")));
+        }
+        match path.as_str() {
+            "triton" | "triton.language" => Ok(Val::Path(path)),
+            "triton.cdiv" | "triton.next_power_of_2" => {
+                let name = path.rsplit('.').next().unwrap_or("");
+                builtins::triton(name).map(Val::Builtin).ok_or_else(|| self.unsupported(span, format!("`{path}`")))
+            }
+            "math.inf" => Ok(Val::Const(Constant::Float(f64::INFINITY))),
+            "math.pi" => Ok(Val::Const(Constant::Float(std::f64::consts::PI))),
+            _ if !path.contains('.') => Ok(Val::Path(path)),
+            _ => Err(self.unsupported(span, format!("`{path}`, which is not of this file or of triton.language"))),
+        }
+    }
+
+    fn attribute(&mut self, span: Span, value: Val<'a>, name: &str) -> Result<Val<'a>> {
+        let unknown =
+            |lower: &Self, value: &Val<'a>| lower.unsupported(span, format!("attribute `{name}` of {}", value.describe()));
+        match &value {
+            Val::Path(path) => self.resolve(span, format!("{path}.{name}")),
+            Val::Tensor(tensor) => match name {
+                "dtype" => Ok(Val::Type(tensor.ty.scalar)),
+                "type" => Ok(Val::BlockType(tensor.ty.clone())),
+                "shape" => Ok(Val::Tuple(tensor.ty.shape.iter().map(|&n| Val::int(n as i64)).collect())),
+                "numel" => Ok(Val::int(tensor.ty.shape.iter().product::<usize>() as i64)),
+                "T" => {
+                    if tensor.ty.shape.len() != 2 {
+                        return Err(self.type_error(span, format!("`.T` of {}", tensor.ty)));
+                    }
+                    Ok(Val::Tensor(self.permute(tensor, &[1, 0])))
+                }
+                _ => match builtins::member(name) {
+                    Some(builtin) => Ok(Val::Method(Box::new(value), builtin)),
+                    None => Err(unknown(self, &value)),
+                },
+            },
+            Val::Type(scalar) => self.type_attribute(span, *scalar, name),
+            Val::BlockType(ty) => match name {
+                "scalar" => Ok(Val::Type(ty.scalar)),
+                "element_ty" if ty.is_block() => Ok(Val::Type(ty.scalar)),
+                "shape" => Ok(Val::Tuple(ty.shape.iter().map(|&n| Val::int(n as i64)).collect())),
+                "numel" => Ok(Val::int(ty.shape.iter().product::<usize>() as i64)),
+                "is_block" => Ok(Val::TypeMethod(ty.scalar, if ty.is_block() { "always" } else { "never" }.to_owned())),
+                _ => self.type_attribute(span, ty.scalar, name),
+            },
+            Val::Const(_) if name == "value" => Ok(value),
+            // A Python number has the methods of a run-time one: `(2.0).to(tl.float16)`.
+            Val::Const(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)) if name == "to" => {
+                builtins::member(name).map(|b| Val::Method(Box::new(value.clone()), b)).ok_or_else(|| unknown(self, &value))
+            }
+            _ if matches!(name, "append" | "extend" | "insert" | "pop" | "items" | "keys" | "values") => {
+                Err(self.rejected(span, format!("`.{name}`: kernels have no lists or dicts that change")))
+            }
+            _ => Err(unknown(self, &value)),
+        }
+    }
+
+    fn type_attribute(&mut self, span: Span, scalar: Scalar, name: &str) -> Result<Val<'a>> {
+        match (name, scalar) {
+            ("element_ty", Scalar::Ptr(to)) => Ok(Val::Type(Scalar::Num(to))),
+            ("scalar", _) => Ok(Val::Type(scalar)),
+            ("primitive_bitwidth" | "int_bitwidth", _) => Ok(Val::int(i64::from(scalar.bits()))),
+            ("itemsize", _) => Ok(Val::int(i64::from(scalar.bits() / 8))),
+            ("name", _) => Ok(Val::Const(Constant::Str(scalar.short_name()))),
+            (_, _) if name.starts_with("is_") => Ok(Val::TypeMethod(scalar, name.to_owned())),
+            _ => Err(self.unsupported(span, format!("attribute `{name}` of a type"))),
+        }
+    }
+
+    fn logical_expr(&mut self, span: Span, op: BoolOp, operands: &'a [Expr]) -> Result<Val<'a>> {
+        let and = op == BoolOp::And;
+        let mut runtime: Vec<Tensor> = Vec::new();
+        let mut last = Val::Const(Constant::None);
+        for operand in operands {
+            let value = self.expr(operand)?;
+            match &value {
+                Val::Tensor(tensor) => runtime.push(tensor.clone()),
+                other => {
+                    let Some(constant) = other.to_constant() else {
+                        return Err(self.type_error(operand.span, format!("{} as an operand of and, or", other.describe())));
+                    };
+                    // A constant that decides the whole ends the evaluation, as in Python.
+                    if constant.truthy() != and {
+                        return Ok(value);
+                    }
+                }
+            }
+            last = value;
+        }
+        self.b.span = span;
+        // Triton combines from the right.
+        let Some(mut result) = runtime.pop() else { return Ok(last) };
+        while let Some(left) = runtime.pop() {
+            match self.logical(span, and, &left, &result)? {
+                Val::Tensor(tensor) => result = tensor,
+                other => return Ok(other),
+            }
+        }
+        Ok(Val::Tensor(result))
+    }
+
+    fn conditional(&mut self, span: Span, condition: &Tensor, then: &'a Expr, other: &'a Expr) -> Result<Val<'a>> {
+        let branch = |lower: &mut Self, expr: &'a Expr| -> Result<(Region, Ty)> {
+            lower.b.open();
+            let value = lower.expr(expr)?;
+            lower.b.span = expr.span;
+            let tensor = lower.to_tensor(expr.span, &value)?;
+            Ok((lower.b.close(Vec::new(), vec![tensor.value]), tensor.ty))
+        };
+        let (then, a) = branch(self, then)?;
+        let (otherwise, b) = branch(self, other)?;
+        if a != b {
+            return Err(self.type_error(span, format!("the branches of a conditional differ in type: {a} and {b}")));
+        }
+        self.b.span = span;
+        let value = self.b.inst(InstKind::If { condition: condition.value, then, otherwise }, a.ir());
+        Ok(Val::Tensor(self.tensor(value, a)))
+    }
+
+    fn subscript(&mut self, span: Span, value: &'a Expr, index: &'a Expr) -> Result<Val<'a>> {
+        let base = self.expr(value)?;
+        let at = self.expr(index)?;
+        self.b.span = span;
+        match base {
+            Val::Tuple(items) => {
+                let Val::Const(Constant::Int(i)) = at else {
+                    return Err(self.rejected(index.span, "a tuple's index must be a compile-time integer"));
+                };
+                let wrapped = if i < 0 { i + items.len() as i64 } else { i };
+                let item = usize::try_from(wrapped).ok().and_then(|i| items.get(i).cloned());
+                item.ok_or_else(|| self.rejected(index.span, format!("index {i} of a tuple of {}", items.len())))
+            }
+            Val::Tensor(mut tensor) => {
+                let parts = match at {
+                    Val::Tuple(parts) => parts,
+                    part => vec![part],
+                };
+                let rank = tensor.ty.shape.len();
+                let mut kept = 0;
+                for (axis, part) in parts.iter().enumerate() {
+                    match part {
+                        part if part.is_none() => tensor = self.expand_dims(&tensor, axis),
+                        Val::Slice { bounded: false } => {
+                            kept += 1;
+                            if kept > rank {
+                                return Err(self.type_error(span, format!("too many indices for a block of rank {rank}")));
+                            }
+                        }
+                        _ => {
+                            let message = "an index into a block; only `:` and `None` are allowed";
+                            return Err(self.rejected(index.span, message));
+                        }
+                    }
+                }
+                Ok(Val::Tensor(tensor))
+            }
+            other => Err(self.type_error(span, format!("a subscript of {}", other.describe()))),
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! Arithmetic, comparisons and logic on values, with Triton's promotion and broadcasting.
+//!
+//! Two compile-time values compute as Python does. As soon as one operand is a run-time value, both
+//! are brought to the common type of `types::promote` and to a common shape: scalars are splat, a
+//! block of lower rank gets leading axes, axes of size 1 are broadcast.
+
+use super::types::{Scalar, Ty, int_range, number_type, promote};
+use super::value::{Tensor, Val};
+use super::{Lower, builder, shape_text};
+use crate::diag::Result;
+use crate::dtype::DType;
+use crate::kernel::ir::{
+    BlockShape, CastKind, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal,
+};
+use crate::source::Span;
+use crate::syntax::Constant;
+use crate::syntax::ast::{BinaryOp, CompareOp, UnaryOp};
+use crate::syntax::constant::{binary_symbol, unary_symbol};
+
+/// How an operand pair is prepared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pointers {
+    Refused,
+    Left,
+    Both,
+}
+
+impl<'a> Lower<'a, '_> {
+    /// A Python number as a run-time scalar of a given type.
+    pub fn number(&mut self, span: Span, value: &Constant, dtype: DType) -> Result<Tensor> {
+        let elem = Elem::of(dtype);
+        let refused = |lower: &Self| {
+            let message = format!("{value} is out of range for {}", Scalar::Num(dtype));
+            lower.type_error(span, message)
+        };
+        let literal = match value.as_int() {
+            Some(int) if !dtype.is_float() => {
+                let (least, greatest) = int_range(dtype);
+                if !(least..=greatest).contains(&i128::from(int)) {
+                    return Err(refused(self));
+                }
+                Literal::Int(builder::wrap(int, elem))
+            }
+            _ => match value.as_float() {
+                Some(float) if dtype.is_float() => builder::literal_of(float, elem),
+                // Triton lets a float zero fill an integer block.
+                Some(0.0) => Literal::Int(0),
+                _ => return Err(refused(self)),
+            },
+        };
+        if matches!(dtype, DType::F8E4M3 | DType::F8E5M2) {
+            let wide = self.b.constant(literal, Ty::num(DType::F32).ir());
+            let wide = self.tensor(wide, Ty::num(DType::F32));
+            return self.cast(span, &wide, Scalar::Num(dtype));
+        }
+        let value = self.b.constant(literal, Ty::num(dtype).ir());
+        Ok(self.tensor(value, Ty::num(dtype)))
+    }
+
+    /// A value as a run-time one; a Python number gets the type it has on its own.
+    pub fn to_tensor(&mut self, span: Span, value: &Val<'a>) -> Result<Tensor> {
+        match value {
+            Val::Tensor(tensor) => Ok(tensor.clone()),
+            Val::Const(constant) => match number_type(constant) {
+                Some(dtype) => self.number(span, constant, dtype),
+                None => Err(self.type_error(span, format!("{} where a value is needed", value.describe()))),
+            },
+            other => Err(self.type_error(span, format!("{} where a value is needed", other.describe()))),
+        }
+    }
+
+    fn scalar_of(&self, span: Span, value: &Val<'a>) -> Result<(Scalar, bool)> {
+        match value {
+            Val::Tensor(tensor) => Ok((tensor.ty.scalar, false)),
+            Val::Const(constant) => match number_type(constant) {
+                Some(dtype) => Ok((Scalar::Num(dtype), true)),
+                None => Err(self.type_error(span, format!("{} as an operand", value.describe()))),
+            },
+            other => Err(self.type_error(span, format!("{} as an operand", other.describe()))),
+        }
+    }
+
+    /// Brings a value to the type an operation computes in.
+    fn to_computation(&mut self, span: Span, value: &Val<'a>, dtype: DType) -> Result<Tensor> {
+        match value {
+            Val::Const(constant) => {
+                if dtype.is_unsigned() && constant.as_float().is_some_and(|x| x < 0.0) {
+                    let message = format!("a negative number with an unsigned {}; cast one of them", Scalar::Num(dtype));
+                    return Err(self.type_error(span, message));
+                }
+                self.number(span, constant, dtype)
+            }
+            other => {
+                let tensor = self.to_tensor(span, other)?;
+                self.cast(span, &tensor, Scalar::Num(dtype))
+            }
+        }
+    }
+
+    /// Two operands with a common type and shape; pointers keep their own type.
+    pub fn operands(
+        &mut self,
+        span: Span,
+        left: &Val<'a>,
+        right: &Val<'a>,
+        pointers: Pointers,
+        div_or_mod: bool,
+    ) -> Result<(Tensor, Tensor)> {
+        let (a, a_number) = self.scalar_of(span, left)?;
+        let (b, b_number) = self.scalar_of(span, right)?;
+        let (x, y) = match (a, b) {
+            (Scalar::Num(a), Scalar::Num(b)) => {
+                let dtype = promote(a, a_number, b, b_number, div_or_mod).map_err(|message| self.type_error(span, message))?;
+                (self.to_computation(span, left, dtype)?, self.to_computation(span, right, dtype)?)
+            }
+            _ => {
+                let refused = match (a, b) {
+                    (Scalar::Ptr(_), _) if pointers == Pointers::Refused => true,
+                    (Scalar::Num(_), Scalar::Ptr(_)) if pointers != Pointers::Both => true,
+                    (Scalar::Ptr(x), Scalar::Ptr(y)) => pointers != Pointers::Both || x != y,
+                    (Scalar::Ptr(_), Scalar::Num(n)) | (Scalar::Num(n), Scalar::Ptr(_)) => n.is_float(),
+                    (Scalar::Num(_), Scalar::Num(_)) => false,
+                };
+                if refused {
+                    return Err(self.type_error(span, format!("operands of types {a} and {b}")));
+                }
+                (self.to_tensor(span, left)?, self.to_tensor(span, right)?)
+            }
+        };
+        self.broadcast(span, x, y)
+    }
+
+    /// Brings two values to a common shape.
+    pub fn broadcast(&mut self, span: Span, mut a: Tensor, mut b: Tensor) -> Result<(Tensor, Tensor)> {
+        match (a.ty.is_block(), b.ty.is_block()) {
+            (false, false) => return Ok((a, b)),
+            (true, false) => {
+                let shape = a.ty.shape.clone();
+                b = self.splat(&b, &shape);
+                return Ok((a, b));
+            }
+            (false, true) => {
+                let shape = b.ty.shape.clone();
+                a = self.splat(&a, &shape);
+                return Ok((a, b));
+            }
+            (true, true) => {}
+        }
+        while a.ty.shape.len() < b.ty.shape.len() {
+            a = self.expand_dims(&a, 0);
+        }
+        while b.ty.shape.len() < a.ty.shape.len() {
+            b = self.expand_dims(&b, 0);
+        }
+        let mut shape = BlockShape::new();
+        for (&x, &y) in a.ty.shape.iter().zip(&b.ty.shape) {
+            if x != y && x != 1 && y != 1 {
+                let message = format!(
+                    "blocks of {} and {} do not broadcast: sizes {x} and {y}",
+                    shape_text(&a.ty.shape),
+                    shape_text(&b.ty.shape)
+                );
+                return Err(self.type_error(span, message));
+            }
+            shape.push(if x == 1 { y } else { x });
+        }
+        Ok((self.grow(a, &shape), self.grow(b, &shape)))
+    }
+
+    /// Axes of size 1 to a given shape of the same rank.
+    fn grow(&mut self, tensor: Tensor, shape: &[usize]) -> Tensor {
+        if tensor.ty.shape.as_slice() == shape {
+            return tensor;
+        }
+        let ty = Ty::block(tensor.ty.scalar, shape);
+        let value = self.b.inst(InstKind::Broadcast(tensor.value), ty.ir());
+        self.tensor(value, ty)
+    }
+
+    /// A value in a given shape.
+    pub fn broadcast_to(&mut self, span: Span, tensor: &Tensor, shape: &[usize]) -> Result<Tensor> {
+        if !tensor.ty.is_block() {
+            return Ok(self.splat(tensor, shape));
+        }
+        let from = &tensor.ty.shape;
+        if from.len() != shape.len() || from.iter().zip(shape).any(|(&x, &y)| x != y && x != 1) {
+            let message = format!("a block of {} does not broadcast to {}", shape_text(from), shape_text(shape));
+            return Err(self.type_error(span, message));
+        }
+        Ok(self.grow(tensor.clone(), shape))
+    }
+
+    pub fn splat(&mut self, tensor: &Tensor, shape: &[usize]) -> Tensor {
+        if shape.is_empty() {
+            return tensor.clone();
+        }
+        let value = self.b.splat(tensor.value, shape);
+        self.tensor(value, Ty::block(tensor.ty.scalar, shape))
+    }
+
+    pub fn expand_dims(&mut self, tensor: &Tensor, axis: usize) -> Tensor {
+        let mut shape = tensor.ty.shape.clone();
+        shape.insert(axis, 1);
+        if !tensor.ty.is_block() {
+            return self.splat(tensor, &shape);
+        }
+        let ty = Ty::block(tensor.ty.scalar, &shape);
+        let value = self.b.inst(InstKind::ExpandDims { value: tensor.value, axis: axis as u8 }, ty.ir());
+        self.tensor(value, ty)
+    }
+
+    /// `left op right`.
+    pub fn binary(&mut self, span: Span, op: BinaryOp, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        match (left, right) {
+            (Val::Const(a), Val::Const(b)) => {
+                let result = a.binary(op, b).map_err(|error| self.rejected(span, error.to_string()))?;
+                return Ok(Val::Const(result));
+            }
+            (Val::Tuple(a), Val::Tuple(b)) if op == BinaryOp::Add => return Ok(Val::Tuple([a.clone(), b.clone()].concat())),
+            (Val::Tuple(items), Val::Const(Constant::Int(n))) | (Val::Const(Constant::Int(n)), Val::Tuple(items))
+                if op == BinaryOp::Mul =>
+            {
+                let times = usize::try_from(*n).unwrap_or(0);
+                if items.len().saturating_mul(times) > 1 << 16 {
+                    return Err(self.unsupported(span, "a tuple of more than 65536 items"));
+                }
+                return Ok(Val::Tuple(std::iter::repeat_n(items, times).flatten().cloned().collect()));
+            }
+            _ => {}
+        }
+        match op {
+            BinaryOp::Add => self.add(span, left, right),
+            BinaryOp::Sub => self.sub(span, left, right),
+            BinaryOp::Mul => self.arithmetic(span, left, right, IntBinary::Mul, FloatBinary::Mul),
+            BinaryOp::Div => self.true_div(span, left, right),
+            BinaryOp::FloorDiv => {
+                let (a, b) = self.operands(span, left, right, Pointers::Refused, true)?;
+                if a.ty.scalar.is_float() {
+                    return Err(self.type_error(span, "`//` of floats; use tl.floor(a / b)"));
+                }
+                let op = if a.ty.scalar.is_unsigned() { IntBinary::DivU } else { IntBinary::DivS };
+                Ok(self.int_op(op, &a, &b))
+            }
+            BinaryOp::Mod => {
+                let (a, b) = self.operands(span, left, right, Pointers::Refused, true)?;
+                if a.ty.scalar.is_float() {
+                    return Ok(self.float_op(FloatBinary::Rem, &a, &b));
+                }
+                let op = if a.ty.scalar.is_unsigned() { IntBinary::RemU } else { IntBinary::RemS };
+                Ok(self.int_op(op, &a, &b))
+            }
+            BinaryOp::BitAnd => self.bitwise(span, op, IntBinary::And, left, right),
+            BinaryOp::BitOr => self.bitwise(span, op, IntBinary::Or, left, right),
+            BinaryOp::BitXor => self.bitwise(span, op, IntBinary::Xor, left, right),
+            BinaryOp::Shl => self.bitwise(span, op, IntBinary::Shl, left, right),
+            // The sign of the left operand as written decides, before promotion.
+            BinaryOp::Shr => {
+                let unsigned = matches!(left, Val::Tensor(t) if t.ty.scalar.is_unsigned());
+                let shift = if unsigned { IntBinary::ShrU } else { IntBinary::ShrS };
+                self.bitwise(span, op, shift, left, right)
+            }
+            BinaryOp::Pow | BinaryOp::MatMul => Err(self.rejected(span, format!("`{}` on run-time values", binary_symbol(op)))),
+        }
+    }
+
+    pub fn int_op(&mut self, op: IntBinary, a: &Tensor, b: &Tensor) -> Val<'a> {
+        let value = self.b.inst(InstKind::Int(op, a.value, b.value), a.ty.ir());
+        Val::Tensor(self.tensor(value, a.ty.clone()))
+    }
+
+    pub fn float_op(&mut self, op: FloatBinary, a: &Tensor, b: &Tensor) -> Val<'a> {
+        let value = self.b.inst(InstKind::Float(op, a.value, b.value), a.ty.ir());
+        Val::Tensor(self.tensor(value, a.ty.clone()))
+    }
+
+    /// An operation that integers and floats have alike.
+    pub fn arithmetic(
+        &mut self,
+        span: Span,
+        left: &Val<'a>,
+        right: &Val<'a>,
+        int: IntBinary,
+        float: FloatBinary,
+    ) -> Result<Val<'a>> {
+        let (a, b) = self.operands(span, left, right, Pointers::Refused, false)?;
+        Ok(if a.ty.scalar.is_float() { self.float_op(float, &a, &b) } else { self.int_op(int, &a, &b) })
+    }
+
+    pub fn add(&mut self, span: Span, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        let (a, b) = self.operands(span, left, right, Pointers::Both, false)?;
+        match (a.ty.scalar, b.ty.scalar) {
+            (Scalar::Ptr(_), Scalar::Ptr(_)) => Err(self.type_error(span, "a sum of two pointers")),
+            (Scalar::Ptr(_), Scalar::Num(_)) => Ok(self.add_ptr(a, b)),
+            (Scalar::Num(_), Scalar::Ptr(_)) => Ok(self.add_ptr(b, a)),
+            (Scalar::Num(d), Scalar::Num(_)) if d.is_float() => Ok(self.float_op(FloatBinary::Add, &a, &b)),
+            (Scalar::Num(_), Scalar::Num(_)) => Ok(self.int_op(IntBinary::Add, &a, &b)),
+        }
+    }
+
+    fn add_ptr(&mut self, ptr: Tensor, mut offset: Tensor) -> Val<'a> {
+        if offset.ty.scalar.is_unsigned() && offset.ty.scalar.bits() < 64 {
+            // tt.addptr takes its offset as signed: an unsigned one is widened first.
+            let ty = offset.ty.with(Scalar::Num(DType::I64));
+            let wide = self.b.inst(InstKind::Cast(CastKind::ExtU, offset.value), ty.ir());
+            offset = self.tensor(wide, ty);
+        }
+        let value = self.b.inst(InstKind::AddPtr { ptr: ptr.value, offset: offset.value }, ptr.ty.ir());
+        Val::Tensor(self.tensor(value, ptr.ty))
+    }
+
+    fn sub(&mut self, span: Span, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        let (a, b) = self.operands(span, left, right, Pointers::Left, false)?;
+        match a.ty.scalar {
+            Scalar::Ptr(_) => {
+                let negative = self.negate(span, &b)?;
+                self.add(span, &Val::Tensor(a), &negative)
+            }
+            Scalar::Num(d) if d.is_float() => Ok(self.float_op(FloatBinary::Sub, &a, &b)),
+            Scalar::Num(_) => Ok(self.int_op(IntBinary::Sub, &a, &b)),
+        }
+    }
+
+    pub fn true_div(&mut self, span: Span, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        let (mut a, mut b) = self.operands(span, left, right, Pointers::Refused, true)?;
+        if a.ty.scalar.is_int() {
+            a = self.cast(span, &a, Scalar::Num(DType::F32))?;
+            b = self.cast(span, &b, Scalar::Num(DType::F32))?;
+        }
+        Ok(self.float_op(FloatBinary::Div, &a, &b))
+    }
+
+    fn bitwise(&mut self, span: Span, op: BinaryOp, int: IntBinary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        let (a, b) = self.operands(span, left, right, Pointers::Refused, false)?;
+        if !a.ty.scalar.is_int() {
+            return Err(self.type_error(span, format!("`{}` of {} and {}", binary_symbol(op), a.ty.scalar, b.ty.scalar)));
+        }
+        Ok(self.int_op(int, &a, &b))
+    }
+
+    /// `op value`.
+    pub fn unary(&mut self, span: Span, op: UnaryOp, value: &Val<'a>) -> Result<Val<'a>> {
+        match value {
+            Val::Const(constant) => Ok(Val::Const(constant.unary(op).map_err(|error| self.rejected(span, error.to_string()))?)),
+            Val::Tensor(tensor) => match op {
+                UnaryOp::Pos => Ok(value.clone()),
+                UnaryOp::Neg => self.negate(span, tensor),
+                UnaryOp::Invert => self.invert(span, tensor),
+                UnaryOp::Not => {
+                    let boolean = self.as_i1(span, tensor)?;
+                    self.invert(span, &boolean)
+                }
+            },
+            other => Err(self.type_error(span, format!("`{}` of {}", unary_symbol(op), other.describe()))),
+        }
+    }
+
+    fn negate(&mut self, span: Span, tensor: &Tensor) -> Result<Val<'a>> {
+        match tensor.ty.scalar {
+            Scalar::Ptr(_) => Err(self.type_error(span, "the negative of a pointer")),
+            Scalar::Num(d) if d.is_float() => {
+                let value = self.b.inst(InstKind::Unary(FloatUnary::Neg, tensor.value), tensor.ty.ir());
+                Ok(Val::Tensor(self.tensor(value, tensor.ty.clone())))
+            }
+            Scalar::Num(dtype) => {
+                let zero = self.number(span, &Constant::Int(0), dtype)?;
+                let (zero, tensor) = self.broadcast(span, zero, tensor.clone())?;
+                Ok(self.int_op(IntBinary::Sub, &zero, &tensor))
+            }
+        }
+    }
+
+    fn invert(&mut self, span: Span, tensor: &Tensor) -> Result<Val<'a>> {
+        let Scalar::Num(dtype) = tensor.ty.scalar else { return Err(self.type_error(span, "`~` of a pointer")) };
+        if dtype.is_float() {
+            return Err(self.type_error(span, format!("`~` of {}", tensor.ty.scalar)));
+        }
+        let ones = self.b.constant(Literal::Int(builder::wrap(-1, Elem::of(dtype))), Ty::num(dtype).ir());
+        let ones = self.tensor(ones, Ty::num(dtype));
+        let (tensor, ones) = self.broadcast(span, tensor.clone(), ones)?;
+        Ok(self.int_op(IntBinary::Xor, &tensor, &ones))
+    }
+
+    /// An operand of `and`, `or`, `not`: only an i1 passes, or what has its width.
+    fn as_i1(&mut self, span: Span, tensor: &Tensor) -> Result<Tensor> {
+        if tensor.ty.scalar.is_bool() {
+            return Ok(tensor.clone());
+        }
+        let message = format!("a {} as an operand of and, or, not; compare it first", tensor.ty.scalar);
+        Err(self.type_error(span, message))
+    }
+
+    /// `left and right`, `left or right` of run-time values.
+    pub fn logical(&mut self, span: Span, and: bool, left: &Tensor, right: &Tensor) -> Result<Val<'a>> {
+        let (a, b) = (self.as_i1(span, left)?, self.as_i1(span, right)?);
+        let (a, b) = self.broadcast(span, a, b)?;
+        Ok(self.int_op(if and { IntBinary::And } else { IntBinary::Or }, &a, &b))
+    }
+
+    /// `left op right` for one comparison.
+    pub fn compare(&mut self, span: Span, op: CompareOp, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        match op {
+            CompareOp::Is | CompareOp::IsNot => {
+                let same = match (left, right) {
+                    (Val::Const(a), Val::Const(b)) => a.type_name() == b.type_name() && a == b,
+                    (Val::Tensor(a), Val::Tensor(b)) => a == b,
+                    (a, b) => a.same_type(b),
+                };
+                return Ok(Val::bool(same == (op == CompareOp::Is)));
+            }
+            CompareOp::In | CompareOp::NotIn => {
+                let Some((a, b)) = left.to_constant().zip(right.to_constant()) else {
+                    return Err(self.rejected(span, "`in` on run-time values"));
+                };
+                let result = a.compare(op, &b).map_err(|error| self.rejected(span, error.to_string()))?;
+                return Ok(Val::bool(result));
+            }
+            CompareOp::Eq | CompareOp::Ne | CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {}
+        }
+        if let (Val::Type(a), Val::Type(b)) = (left, right) {
+            match op {
+                CompareOp::Eq => return Ok(Val::bool(a == b)),
+                CompareOp::Ne => return Ok(Val::bool(a != b)),
+                _ => return Err(self.rejected(span, "an order of types")),
+            }
+        }
+        if let Some((a, b)) = left.to_constant().zip(right.to_constant()) {
+            let result = a.compare(op, &b).map_err(|error| self.rejected(span, error.to_string()))?;
+            return Ok(Val::bool(result));
+        }
+        // Equality with None asks whether an argument was given.
+        if (left.is_none() || right.is_none()) && matches!(op, CompareOp::Eq | CompareOp::Ne) {
+            return Ok(Val::bool(op == CompareOp::Ne));
+        }
+        let (a, b) = self.operands(span, left, right, Pointers::Refused, false)?;
+        let ty = a.ty.with(Scalar::Num(DType::Bool));
+        let unsigned = a.ty.scalar.is_unsigned();
+        let pick = |signed, without| if unsigned { without } else { signed };
+        let kind = if a.ty.scalar.is_float() {
+            let predicate = match op {
+                CompareOp::Eq => FloatPredicate::Oeq,
+                CompareOp::Ne => FloatPredicate::Une,
+                CompareOp::Lt => FloatPredicate::Olt,
+                CompareOp::Le => FloatPredicate::Ole,
+                CompareOp::Gt => FloatPredicate::Ogt,
+                _ => FloatPredicate::Oge,
+            };
+            InstKind::CompareFloat(predicate, a.value, b.value)
+        } else {
+            let predicate = match op {
+                CompareOp::Eq => IntPredicate::Eq,
+                CompareOp::Ne => IntPredicate::Ne,
+                CompareOp::Lt => pick(IntPredicate::LtS, IntPredicate::LtU),
+                CompareOp::Le => pick(IntPredicate::LeS, IntPredicate::LeU),
+                CompareOp::Gt => pick(IntPredicate::GtS, IntPredicate::GtU),
+                _ => pick(IntPredicate::GeS, IntPredicate::GeU),
+            };
+            InstKind::CompareInt(predicate, a.value, b.value)
+        };
+        let value = self.b.inst(kind, ty.ir());
+        Ok(Val::Tensor(self.tensor(value, ty)))
+    }
+}

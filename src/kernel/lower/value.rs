@@ -1,0 +1,181 @@
+//! What a Python name can stand for while a kernel is lowered, and the names in scope.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::builtins::Builtin;
+use super::types::{Scalar, Ty};
+use crate::kernel::ir::Value;
+use crate::syntax::Constant;
+use crate::syntax::ast::FunctionDef;
+
+/// A run-time value with its Triton type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    pub value: Value,
+    pub ty: Ty,
+}
+
+/// The meaning of an expression.
+#[derive(Clone, Debug)]
+pub enum Val<'a> {
+    /// Known at compile time; never a tuple (see [`Val::Tuple`]).
+    Const(Constant),
+    Tensor(Tensor),
+    /// `tl.float32`, `tl.pointer_type(tl.int8)`, `x.dtype`.
+    Type(Scalar),
+    /// The type of a block: `x.type`.
+    BlockType(Ty),
+    Tuple(Vec<Val<'a>>),
+    /// A `@triton.jit` function of the module.
+    Function(&'a FunctionDef),
+    Builtin(&'static Builtin),
+    /// A method bound to its object: `x.to`, `x.sum`.
+    Method(Box<Val<'a>>, &'static Builtin),
+    /// A question to a type: `x.dtype.is_floating`.
+    TypeMethod(Scalar, String),
+    /// A module or something in it that is not resolved yet, by its full dotted name.
+    Path(String),
+    /// `a:b:c` in a subscript; whether any bound was given.
+    Slice {
+        bounded: bool,
+    },
+}
+
+impl<'a> Val<'a> {
+    pub fn int(value: i64) -> Val<'a> {
+        Val::Const(Constant::Int(value))
+    }
+
+    pub fn bool(value: bool) -> Val<'a> {
+        Val::Const(Constant::Bool(value))
+    }
+
+    /// A constant, with tuples as [`Val::Tuple`].
+    pub fn constant(constant: Constant) -> Val<'a> {
+        match constant {
+            Constant::Tuple(items) => Val::Tuple(items.into_iter().map(Val::constant).collect()),
+            other => Val::Const(other),
+        }
+    }
+
+    /// The compile-time value, if all of it is one.
+    pub fn to_constant(&self) -> Option<Constant> {
+        match self {
+            Val::Const(constant) => Some(constant.clone()),
+            Val::Tuple(items) => items.iter().map(Val::to_constant).collect::<Option<Vec<_>>>().map(Constant::Tuple),
+            Val::Tensor(_)
+            | Val::Type(_)
+            | Val::BlockType(_)
+            | Val::Function(_)
+            | Val::Builtin(_)
+            | Val::Method(..)
+            | Val::TypeMethod(..)
+            | Val::Path(_)
+            | Val::Slice { .. } => None,
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(self, Val::Const(Constant::None))
+    }
+
+    /// The run-time values inside, in order.
+    pub fn flatten(&self, out: &mut SmallVec<[Tensor; 2]>) {
+        match self {
+            Val::Tensor(tensor) => out.push(tensor.clone()),
+            Val::Tuple(items) => items.iter().for_each(|item| item.flatten(out)),
+            Val::Const(_)
+            | Val::Type(_)
+            | Val::BlockType(_)
+            | Val::Function(_)
+            | Val::Builtin(_)
+            | Val::Method(..)
+            | Val::TypeMethod(..)
+            | Val::Path(_)
+            | Val::Slice { .. } => {}
+        }
+    }
+
+    pub fn flattened(&self) -> SmallVec<[Tensor; 2]> {
+        let mut out = SmallVec::new();
+        self.flatten(&mut out);
+        out
+    }
+
+    /// The same structure over other run-time values, taken from an iterator.
+    pub fn rebuild(&self, values: &mut impl Iterator<Item = Value>) -> Val<'a> {
+        match self {
+            Val::Tensor(tensor) => match values.next() {
+                Some(value) => Val::Tensor(Tensor { value, ty: tensor.ty.clone() }),
+                None => self.clone(),
+            },
+            Val::Tuple(items) => Val::Tuple(items.iter().map(|item| item.rebuild(values)).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether two values have the same structure, types and compile-time parts.
+    pub fn same_type(&self, other: &Val<'a>) -> bool {
+        match (self, other) {
+            (Val::Tensor(a), Val::Tensor(b)) => a.ty == b.ty,
+            (Val::Tuple(a), Val::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_type(b)),
+            (Val::Const(a), Val::Const(b)) => a.type_name() == b.type_name() && a == b,
+            (Val::Type(a), Val::Type(b)) => a == b,
+            (Val::BlockType(a), Val::BlockType(b)) => a == b,
+            (Val::Function(a), Val::Function(b)) => std::ptr::eq(*a, *b),
+            (Val::Builtin(a), Val::Builtin(b)) => std::ptr::eq(*a, *b),
+            (Val::Path(a), Val::Path(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// For messages: `fp32[64×32]`, `constexpr 4`, `a tuple`.
+    pub fn describe(&self) -> String {
+        match self {
+            Val::Const(Constant::None) => "None".to_owned(),
+            Val::Const(constant) => format!("the constant {constant}"),
+            Val::Tensor(tensor) => tensor.ty.to_string(),
+            Val::Type(_) | Val::BlockType(_) => "a type".to_owned(),
+            Val::Tuple(items) => format!("a tuple of {}", items.len()),
+            Val::Function(function) => format!("the function `{}`", function.name),
+            Val::Builtin(builtin) | Val::Method(_, builtin) => format!("the function `{}`", builtin.name),
+            Val::TypeMethod(_, name) => format!("the function `{name}`"),
+            Val::Path(path) => format!("`{path}`"),
+            Val::Slice { .. } => "a slice".to_owned(),
+        }
+    }
+}
+
+/// The names of one function's scope, in the order in which they were first bound: that is the
+/// order of loop-carried variables.
+#[derive(Clone, Debug, Default)]
+pub struct Scope<'a> {
+    entries: Vec<(Arc<str>, Val<'a>)>,
+}
+
+impl<'a> Scope<'a> {
+    pub fn get(&self, name: &str) -> Option<&Val<'a>> {
+        self.entries.iter().find(|(known, _)| &**known == name).map(|(_, value)| value)
+    }
+
+    pub fn set(&mut self, name: &str, value: Val<'a>) {
+        match self.entries.iter_mut().find(|(known, _)| &**known == name) {
+            Some((_, slot)) => *slot = value,
+            None => self.entries.push((Arc::from(name), value)),
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) {
+        self.entries.retain(|(known, _)| &**known != name);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Val<'a>)> {
+        self.entries.iter().map(|(name, value)| (name, value))
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.entries.iter().map(|(name, _)| name.to_string()).collect()
+    }
+}

@@ -1,0 +1,190 @@
+//! What every pass asks of an instruction: its operands, its regions, whether it has effects.
+//!
+//! The matches are exhaustive: a new kind of instruction fails to compile here first.
+
+use super::ir::{Inst, InstKind, Region, Terminator, Value};
+
+/// The operands in printing order; what regions use is not included.
+pub fn operands(kind: &InstKind) -> Vec<Value> {
+    match kind {
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ } => Vec::new(),
+        InstKind::Splat(v)
+        | InstKind::ExpandDims { value: v, axis: _ }
+        | InstKind::Broadcast(v)
+        | InstKind::Trans { value: v, order: _ }
+        | InstKind::Reshape(v)
+        | InstKind::Unary(_, v)
+        | InstKind::Cast(_, v)
+        | InstKind::Assert { condition: v, message: _ } => vec![*v],
+        InstKind::AddPtr { ptr: a, offset: b }
+        | InstKind::Int(_, a, b)
+        | InstKind::Float(_, a, b)
+        | InstKind::CompareInt(_, a, b)
+        | InstKind::CompareFloat(_, a, b) => vec![*a, *b],
+        InstKind::Load { ptr, mask, other } => [Some(*ptr), *mask, *other].into_iter().flatten().collect(),
+        InstKind::Store { ptr, value, mask } => [Some(*ptr), Some(*value), *mask].into_iter().flatten().collect(),
+        InstKind::Fma(a, b, c)
+        | InstKind::Select { condition: a, then: b, other: c }
+        | InstKind::Dot { a, b, acc: c, precision: _ } => vec![*a, *b, *c],
+        InstKind::Reduce { operands, axis: _, combine: _ } => operands.to_vec(),
+        InstKind::For { lower, upper, step, init, body: _ } => [&[*lower, *upper, *step], init.as_slice()].concat(),
+        InstKind::If { condition, then: _, otherwise: _ } => vec![*condition],
+        InstKind::While { init, before: _, after: _ } => init.clone(),
+    }
+}
+
+/// Calls `f` on every operand, to change it.
+pub fn operands_mut(kind: &mut InstKind, mut f: impl FnMut(&mut Value)) {
+    match kind {
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ } => {}
+        InstKind::Splat(v)
+        | InstKind::ExpandDims { value: v, axis: _ }
+        | InstKind::Broadcast(v)
+        | InstKind::Trans { value: v, order: _ }
+        | InstKind::Reshape(v)
+        | InstKind::Unary(_, v)
+        | InstKind::Cast(_, v)
+        | InstKind::Assert { condition: v, message: _ } => f(v),
+        InstKind::AddPtr { ptr: a, offset: b }
+        | InstKind::Int(_, a, b)
+        | InstKind::Float(_, a, b)
+        | InstKind::CompareInt(_, a, b)
+        | InstKind::CompareFloat(_, a, b) => [a, b].into_iter().for_each(f),
+        InstKind::Load { ptr, mask, other } => [Some(ptr), mask.as_mut(), other.as_mut()].into_iter().flatten().for_each(f),
+        InstKind::Store { ptr, value, mask } => [Some(ptr), Some(value), mask.as_mut()].into_iter().flatten().for_each(f),
+        InstKind::Fma(a, b, c)
+        | InstKind::Select { condition: a, then: b, other: c }
+        | InstKind::Dot { a, b, acc: c, precision: _ } => [a, b, c].into_iter().for_each(f),
+        InstKind::Reduce { operands, axis: _, combine: _ } => operands.iter_mut().for_each(f),
+        InstKind::For { lower, upper, step, init, body: _ } => [lower, upper, step].into_iter().chain(init).for_each(f),
+        InstKind::If { condition, then: _, otherwise: _ } => f(condition),
+        InstKind::While { init, before: _, after: _ } => init.iter_mut().for_each(f),
+    }
+}
+
+/// The regions of an instruction, in printing order.
+pub fn regions(kind: &InstKind) -> Vec<&Region> {
+    match kind {
+        InstKind::Reduce { operands: _, axis: _, combine } => vec![combine],
+        InstKind::For { lower: _, upper: _, step: _, init: _, body } => vec![body],
+        InstKind::If { condition: _, then, otherwise } => vec![then, otherwise],
+        InstKind::While { init: _, before, after } => vec![before, after],
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::ExpandDims { value: _, axis: _ }
+        | InstKind::Broadcast(_)
+        | InstKind::Trans { value: _, order: _ }
+        | InstKind::Reshape(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::Assert { condition: _, message: _ } => Vec::new(),
+    }
+}
+
+/// The regions of an instruction, to change them.
+pub fn regions_mut(kind: &mut InstKind) -> Vec<&mut Region> {
+    match kind {
+        InstKind::Reduce { operands: _, axis: _, combine } => vec![combine],
+        InstKind::For { lower: _, upper: _, step: _, init: _, body } => vec![body],
+        InstKind::If { condition: _, then, otherwise } => vec![then, otherwise],
+        InstKind::While { init: _, before, after } => vec![before, after],
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::ExpandDims { value: _, axis: _ }
+        | InstKind::Broadcast(_)
+        | InstKind::Trans { value: _, order: _ }
+        | InstKind::Reshape(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::Assert { condition: _, message: _ } => Vec::new(),
+    }
+}
+
+/// Whether an instruction only computes its results from its operands: it may be shared, moved to
+/// where its operands are known, or dropped. Integer division is not pure: a zero divisor is a fault
+/// that must neither vanish nor appear.
+pub fn is_pure(kind: &InstKind) -> bool {
+    use super::ir::IntBinary;
+    match kind {
+        InstKind::Int(op, _, _) => !matches!(op, IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU),
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::ExpandDims { value: _, axis: _ }
+        | InstKind::Broadcast(_)
+        | InstKind::Trans { value: _, order: _ }
+        | InstKind::Reshape(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ } => true,
+        InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Reduce { operands: _, axis: _, combine: _ }
+        | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+        | InstKind::If { condition: _, then: _, otherwise: _ }
+        | InstKind::While { init: _, before: _, after: _ }
+        | InstKind::Assert { condition: _, message: _ } => false,
+    }
+}
+
+/// Every instruction, regions included, outer before inner.
+pub fn each_inst<'k>(insts: &'k [Inst], f: &mut impl FnMut(&'k Inst)) {
+    for inst in insts {
+        f(inst);
+        for region in regions(&inst.kind) {
+            each_inst(&region.insts, f);
+        }
+    }
+}
+
+/// Calls `f` on every operand of a terminator.
+pub fn terminator_operands(terminator: &Terminator, mut f: impl FnMut(Value)) {
+    match terminator {
+        Terminator::Return => {}
+        Terminator::Branch { to: _, args } => args.iter().copied().for_each(f),
+        Terminator::CondBranch { condition, then, otherwise } => {
+            f(*condition);
+            then.1.iter().chain(&otherwise.1).copied().for_each(f);
+        }
+    }
+}
