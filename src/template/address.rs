@@ -68,17 +68,28 @@ pub struct Added {
     pub value: HostInt,
 }
 
+/// One part of a group: axis and position.
+pub type PartId = (usize, usize);
+
+/// What a piece of text asks of its surroundings.
+pub struct Surroundings {
+    /// Assignments (variable, text) that must stand before it.
+    pub needed: Vec<(String, String)>,
+    /// All parts that are assigned behind them.
+    pub known: Vec<PartId>,
+}
+
 /// What binding needs while it writes text: names, parameters to add, sizes of parts.
 pub struct Writer<'a> {
     pub problem: &'a Problem,
     pub names: Names,
     pub added: Vec<Added>,
     /// Names of the sizes of parts, by axis and part.
-    pub part_sizes: BTreeMap<(usize, usize), String>,
+    pub part_sizes: BTreeMap<PartId, String>,
     /// Variables that hold parts' coordinates, by axis and part.
-    part_names: BTreeMap<(usize, usize), String>,
+    part_names: BTreeMap<PartId, String>,
     /// Parts whose variable is assigned where text is being written, and by which coordinate.
-    known_parts: Vec<(usize, usize)>,
+    known_parts: Vec<PartId>,
     /// Assignments that the text being written needs before it.
     needed: Vec<(String, String)>,
     /// Stride parameters of the template's own operands that texts use.
@@ -124,15 +135,14 @@ impl<'a> Writer<'a> {
     }
 
     /// Starts writing at a place where these parts' variables are assigned already.
-    pub fn enter(&mut self, known: Vec<(usize, usize)>) {
+    pub fn enter(&mut self, known: Vec<PartId>) {
         self.known_parts = known;
         self.needed.clear();
     }
 
-    /// The assignments (variable, text) that what was written since `enter` needs before it, and
-    /// all parts that are assigned behind them.
-    pub fn leave(&mut self) -> (Vec<(String, String)>, Vec<(usize, usize)>) {
-        (std::mem::take(&mut self.needed), std::mem::take(&mut self.known_parts))
+    /// What was written since `enter` needs.
+    pub fn leave(&mut self) -> Surroundings {
+        Surroundings { needed: std::mem::take(&mut self.needed), known: std::mem::take(&mut self.known_parts) }
     }
 
     /// The address of an access in a space.

@@ -3,7 +3,7 @@
 //! Only what an anchor owns changes: its comment makes room for epilogue code or added parameters,
 //! its statement gets a fresh value or another address. Functions that no launch needs are dropped.
 
-use super::address::{Access, Address, Space, Writer, internal};
+use super::address::{Access, Address, PartId, Space, Surroundings, Writer, internal};
 use super::anchors::{Anchor, Site, split};
 use super::axes::affine_stride;
 use super::bind::Work;
@@ -66,10 +66,16 @@ pub fn rewrite(writer: Writer<'_>, work: &Work, entries: &[&str], wide: bool) ->
             rewriter.edits.insert(root.end, ".to(tl.int64)");
         }
     }
-    let (params, added) = rewriter.lists(&anchors, work);
+    let Lists { params, added } = rewriter.lists(&anchors, work);
     let text = kernel.file.text();
     let parts: Vec<String> = functions.iter().map(|f| rewriter.edits.apply(text, f.span).trim_end().to_owned()).collect();
     Ok(Rewritten { text: parts.join("\n\n\n") + "\n", params, added })
+}
+
+/// Parameters after rewriting.
+struct Lists {
+    params: Vec<(String, Vec<FinalParam>)>,
+    added: Vec<(String, ArgumentValue)>,
 }
 
 struct Rewriter<'a> {
@@ -84,7 +90,7 @@ struct Rewriter<'a> {
 }
 
 struct Assigned {
-    part: (usize, usize),
+    part: PartId,
     /// Start of the statement that the assignment stands before.
     at: u32,
     indent: usize,
@@ -122,7 +128,7 @@ impl Rewriter<'_> {
     /// Ends what `enter` began: the assignments that must stand before the anchor's other lines.
     fn leave(&mut self, anchor: &Anchor) -> String {
         let indent = self.indent(anchor.owner);
-        let (needed, known) = self.writer.leave();
+        let Surroundings { needed, known } = self.writer.leave();
         for part in known {
             let axis = &self.writer.problem.axes[part.0].name;
             let coord = anchor.coords.iter().find(|c| c.axis == *axis).map(|c| c.text.clone());
@@ -360,7 +366,7 @@ impl Rewriter<'_> {
     }
 
     /// Parameter and argument lists: what is added stands at the anchors, what is unused goes.
-    fn lists(&mut self, anchors: &[&Anchor], work: &Work) -> (Vec<(String, Vec<FinalParam>)>, Vec<(String, ArgumentValue)>) {
+    fn lists(&mut self, anchors: &[&Anchor], work: &Work) -> Lists {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         let axes = self.writer.problem.axes.iter().map(|a| a.name.clone());
         let own = self.writer.problem.operands.iter().map(Operand::stem);
@@ -429,7 +435,7 @@ impl Rewriter<'_> {
             .collect();
         let int = |value: &HostInt| ArgumentValue::Int(value.clone());
         let added = self.writer.added.iter().map(|a| (a.name.clone(), int(&a.value))).collect();
-        (params, added)
+        Lists { params, added }
     }
 }
 

@@ -80,7 +80,7 @@ impl Printer<'_> {
         let mut texts: Vec<Text> = Vec::with_capacity(expr.nodes().len());
         for (i, &(node, dtype)) in expr.nodes().iter().enumerate() {
             let mut text = self.node(expr, node, dtype, &mut texts)?;
-            let twice = uses[i] > 1 && text.strength != Strength::Atom || uses[i] > 1 && text.text.contains('(');
+            let twice = uses[i] > 1 && (text.strength != Strength::Atom || text.text.contains('('));
             if twice && !matches!(node, Node::Constant(_) | Node::Read(_)) {
                 text = self.name(text);
             }
