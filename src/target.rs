@@ -1,1 +1,182 @@
-//! Hardware facts by target name.
+//! Hardware facts by target name, as data: what a kernel may use and how many programs a launch has.
+//!
+//! Figures of the NVIDIA and AMD targets are those of the vendors' architecture manuals (shared
+//! memory is what one program may allocate); the Ascend table comes from the public hardware pages
+//! of the AKG project. Nothing here is measured.
+
+use std::fmt;
+
+/// How an fp32 dot is computed. The class is named in every dot of ours and in the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Precision {
+    /// fp32 products and sums.
+    #[default]
+    Ieee,
+    /// Operands truncated to 10 mantissa bits.
+    Tf32,
+    Tf32x3,
+    Bf16x6,
+    /// Split by hand into fp16 parts with fp32 promotion.
+    Fp16x3,
+    /// Split by hand into bf16 parts with fp32 promotion.
+    Bf16x3,
+}
+
+impl Precision {
+    pub const ALL: [Precision; 6] =
+        [Precision::Ieee, Precision::Tf32, Precision::Tf32x3, Precision::Bf16x6, Precision::Fp16x3, Precision::Bf16x3];
+
+    /// As written on the command line, in `template.yaml` and in `input_precision=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Ieee => "ieee",
+            Precision::Tf32 => "tf32",
+            Precision::Tf32x3 => "tf32x3",
+            Precision::Bf16x6 => "bf16x6",
+            Precision::Fp16x3 => "fp16x3",
+            Precision::Bf16x3 => "bf16x3",
+        }
+    }
+
+    /// The inverse of [`Precision::name`].
+    pub fn from_name(name: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|p| p.name() == name)
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vendor {
+    Nvidia,
+    Amd,
+    Ascend,
+}
+
+/// One kind of device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// The name on the command line: `sm_90`.
+    pub name: &'static str,
+    pub vendor: Vendor,
+    /// Lanes of a warp; 1 on Ascend, which has none.
+    pub warp_size: u32,
+    /// Bytes of on-chip memory that one program may use (shared memory, LDS; Ascend: unified buffer).
+    pub shared_memory: usize,
+    /// The largest product of a launch's grid.
+    pub max_grid: u64,
+    /// Precision classes of an fp32 dot that the compiler has here.
+    pub precisions: &'static [Precision],
+    pub ascend: Option<Ascend>,
+}
+
+/// Facts of an Ascend chip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ascend {
+    pub cube_cores: u32,
+    pub vector_cores: u32,
+    /// Bytes.
+    pub l1: usize,
+    pub l0a: usize,
+    pub l0b: usize,
+    pub l0c: usize,
+    pub l2: usize,
+    pub hbm: usize,
+    /// Bytes that an access is best aligned to.
+    pub alignment: usize,
+}
+
+impl Target {
+    /// Programs of a looped launch: one a core that does the work; `None` where a grid may be as
+    /// large as the work.
+    pub fn cores(&self, uses_dot: bool) -> Option<u32> {
+        self.ascend.map(|a| if uses_dot { a.cube_cores } else { a.vector_cores })
+    }
+
+    pub fn find(name: &str) -> Option<&'static Target> {
+        ALL.iter().find(|t| t.name == name)
+    }
+}
+
+/// The target of a run that names none.
+pub const DEFAULT: &str = "sm_90";
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+const GIB: usize = 1 << 30;
+
+use Precision::{Bf16x3, Bf16x6, Fp16x3, Ieee, Tf32, Tf32x3};
+
+const fn nvidia(name: &'static str, shared_memory: usize) -> Target {
+    let precisions = &[Ieee, Tf32, Tf32x3, Bf16x6, Fp16x3, Bf16x3];
+    Target { name, vendor: Vendor::Nvidia, warp_size: 32, shared_memory, max_grid: (1 << 31) - 1, precisions, ascend: None }
+}
+
+const fn ascend(name: &'static str, cube_cores: u32, l1: usize, l2: usize, hbm: usize, alignment: usize) -> Target {
+    let facts = Ascend {
+        cube_cores,
+        vector_cores: 2 * cube_cores,
+        l1,
+        l0a: 64 * KIB,
+        l0b: 64 * KIB,
+        l0c: 128 * KIB,
+        l2: l2 * MIB,
+        hbm: hbm * GIB,
+        alignment,
+    };
+    Target {
+        name,
+        vendor: Vendor::Ascend,
+        warp_size: 1,
+        shared_memory: 192 * KIB,
+        max_grid: 65_535,
+        precisions: &[Ieee],
+        ascend: Some(facts),
+    }
+}
+
+/// Every target, the default first.
+pub static ALL: &[Target] = &[
+    nvidia("sm_90", 227 * KIB),
+    nvidia("sm_80", 163 * KIB),
+    Target {
+        name: "gfx942",
+        vendor: Vendor::Amd,
+        warp_size: 64,
+        shared_memory: 64 * KIB,
+        max_grid: (1 << 31) - 1,
+        precisions: &[Ieee, Tf32, Bf16x6, Fp16x3, Bf16x3],
+        ascend: None,
+    },
+    ascend("ascend910b1", 24, MIB, 192, 64, 256),
+    ascend("ascend910b2", 24, MIB, 192, 64, 256),
+    ascend("ascend910b2c", 24, MIB, 192, 64, 256),
+    ascend("ascend910b3", 20, MIB, 192, 64, 256),
+    ascend("ascend910b4", 20, MIB, 96, 32, 256),
+    ascend("ascend910_9362", 20, 512 * KIB, 168, 32, 32),
+    ascend("ascend910_9372", 20, 512 * KIB, 192, 64, 32),
+    ascend("ascend910_9381", 24, 512 * KIB, 192, 64, 32),
+    ascend("ascend910_9382", 24, 512 * KIB, 192, 64, 32),
+    ascend("ascend910_9391", 24, 512 * KIB, 192, 64, 32),
+    ascend("ascend910_9392", 24, 512 * KIB, 192, 64, 32),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_by_name() {
+        assert_eq!(ALL[0].name, DEFAULT);
+        assert_eq!(Target::find("gfx942").unwrap().warp_size, 64);
+        assert!(!Target::find("gfx942").unwrap().precisions.contains(&Tf32x3));
+        assert_eq!(Target::find("ascend910b3").unwrap().cores(false), Some(40));
+        assert_eq!(Target::find("sm_80").unwrap().cores(true), None);
+        assert!(Target::find("sm_70").is_none());
+        assert_eq!(Precision::from_name("bf16x6"), Some(Bf16x6));
+    }
+}

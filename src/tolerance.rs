@@ -1,1 +1,221 @@
 //! Named tolerances and the error bounds that a verdict rests on.
+//!
+//! Notation: y is the kernel's element, r the reference's (f64), u the unit roundoff of fp32 (2⁻²⁴),
+//! K the number of products in a sum, Q = √(A²·B²) the root of the sum of the squared products of
+//! that element: what the sum's partial results weigh.
+//!
+//! **A contraction** of exact products accumulated in fp32, in any order, is held to
+//!
+//! ```text
+//! |y − r| ≤ 4·u·√K·(Q + |r|) + 6·u_in·Q + 2·u_in·|r| + ½ulp(y)
+//! ```
+//!
+//! with u_in = 0 for operands used as they are and 2⁻¹⁰ for operands truncated to tf32. The √K (and
+//! not K) is the statistical growth of rounding errors; the constants held with a margin of 3.8 in
+//! trials over three input laws and K from 49 to 16,384. A bound with K would hide a dropped term;
+//! one with √K can be exceeded only by errors that conspire.
+//!
+//! **What follows the contraction** carries its error through first-order derivatives and adds each
+//! operator's own rounding ([`function_error`]); `conform::bound` does that element by element.
+//!
+//! **The cap**: on inputs of our own law no element may be off by more than c + c·|r|, with c =
+//! 10⁻⁴ in fp32 and 10⁻² in narrower types and tf32 (KernelBench's thresholds). A user's data scale
+//! it by max(1, Q).
+//!
+//! Not caught by a tolerance: a wrong term smaller than the bound. The structure pass catches it.
+
+use crate::dtype::{DType, FloatFormat};
+use crate::expr::{Binary, Unary};
+
+/// Unit roundoff of fp32, in which every kernel accumulates.
+pub const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// The precision class of contractions with fp32 operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Operands are used as they are.
+    Ieee,
+    /// Operands are truncated to 10 fraction bits.
+    Tf32,
+}
+
+impl Precision {
+    /// The relative error of an operand.
+    pub fn operand_error(self) -> f64 {
+        match self {
+            Precision::Ieee => 0.0,
+            Precision::Tf32 => 1.0 / 1024.0,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Ieee => "ieee",
+            Precision::Tf32 => "tf32",
+        }
+    }
+}
+
+/// What a kernel's output is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Tolerance {
+    /// Every element equal (−0 and 0 are).
+    Exact,
+    /// At most this many units in the last place of the output's dtype.
+    Ulp(u32),
+    /// A bound an element, derived operator by operator.
+    Derived {
+        /// The contraction that the kernel holds, if any.
+        contraction: Option<Contraction>,
+        /// Operators whose rounding counts or that carry the error, in order.
+        operators: Vec<String>,
+        /// c of the cap c + c·|r|; `None` when nothing caps the bound.
+        cap: Option<f64>,
+    },
+}
+
+/// The sum of products in a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contraction {
+    pub precision: Precision,
+    /// K: products in one output element.
+    pub terms: usize,
+}
+
+impl Contraction {
+    /// The bound on one element, without the output's own rounding.
+    pub fn bound(self, magnitude: f64, reference: f64) -> f64 {
+        let operand = self.precision.operand_error();
+        4.0 * UNIT * (self.terms as f64).sqrt() * (magnitude + reference.abs())
+            + operand * (6.0 * magnitude + 2.0 * reference.abs())
+    }
+}
+
+/// c of the cap c + c·|r| under our own input law.
+pub fn cap(dtype: DType, precision: Precision) -> f64 {
+    match (dtype, precision) {
+        (DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2, _) | (_, Precision::Tf32) => 1e-2,
+        (_, Precision::Ieee) => 1e-4,
+    }
+}
+
+impl Tolerance {
+    /// The formula, on one line, for a verdict.
+    pub fn describe(&self) -> String {
+        match self {
+            Tolerance::Exact => "bit-equal".to_owned(),
+            Tolerance::Ulp(n) => format!("|y − r| ≤ {n} ulp"),
+            Tolerance::Derived { contraction, operators, cap } => {
+                let mut text = match contraction {
+                    Some(Contraction { precision, terms }) => {
+                        let operand = match precision {
+                            Precision::Ieee => "",
+                            Precision::Tf32 => " + 6·2⁻¹⁰·Q + 2·2⁻¹⁰·|r|",
+                        };
+                        format!("|y − r| ≤ 4·2⁻²⁴·√K·(Q + |r|){operand} + ½ulp, K = {terms}")
+                    }
+                    None => "|y − r| ≤ rounding of each operator".to_owned(),
+                };
+                if !operators.is_empty() {
+                    text += if contraction.is_some() { ", carried through " } else { ": " };
+                    text += &operators.join(", ");
+                }
+                if let Some(c) = cap {
+                    text += &format!("; at most {c:.0e}·(1 + |r|)");
+                }
+                text
+            }
+        }
+    }
+}
+
+/// Half the distance between fp32 neighbours at `value` (f64's when the dtype is f64): the error of
+/// one correctly rounded operation.
+pub fn half_ulp(value: f64, dtype: DType) -> f64 {
+    const F32: FloatFormat = FloatFormat { digits: 24, min_exponent: -126, max: f32::MAX as f64, infinite: true };
+    match dtype {
+        DType::F64 => FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, infinite: true }.ulp(value) / 2.0,
+        _ => F32.ulp(value) / 2.0,
+    }
+}
+
+/// The distance from `a` to `b` in units in the last place of `dtype` at `b`; 0 for equal values and
+/// two NaNs, infinite when only one is finite.
+pub fn ulps(a: f64, b: f64, dtype: DType) -> f64 {
+    if a == b || (a.is_nan() && b.is_nan()) {
+        return 0.0;
+    }
+    match dtype.format() {
+        Some(format) if a.is_finite() && b.is_finite() => (a - b).abs() / format.ulp(b),
+        Some(_) => f64::INFINITY,
+        None => (a - b).abs(),
+    }
+}
+
+/// The error of an fp32 function of an exact argument `a` whose exact result is `v`.
+///
+/// The figures are those of the hardware's approximate units, which are worse than a CPU's: an
+/// exponential through base 2 loses |a| units by the product a·log₂e; sine and cosine lose as much
+/// by range reduction; division and square roots are good to two units.
+pub fn function_error(op: Unary, a: f64, v: f64) -> f64 {
+    match op {
+        Unary::Neg | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::RoundEven | Unary::Not => 0.0,
+        Unary::Exp => UNIT * v.abs() * (4.0 + 2.0 * a.abs()) + half_ulp(0.0, DType::F32),
+        Unary::Log => 4.0 * UNIT * (v.abs() + 1.0),
+        Unary::Sqrt | Unary::Rsqrt => 4.0 * UNIT * v.abs(),
+        Unary::Sin | Unary::Cos => 4.0 * UNIT * a.abs().max(1.0),
+        // Through one exponential, whose argument is bounded where the result is not saturated.
+        Unary::Tanh => 16.0 * UNIT,
+        Unary::Erf => 8.0 * UNIT,
+        Unary::Sigmoid => UNIT * v.abs() * (8.0 + 2.0 * a.abs()) + half_ulp(0.0, DType::F32),
+    }
+}
+
+/// The error of an fp32 operator on exact operands whose exact result is `v`.
+pub fn operator_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
+    match op {
+        Binary::Add | Binary::Sub | Binary::Mul => half_ulp(v, DType::F32),
+        Binary::Div => 4.0 * UNIT * v.abs() + half_ulp(0.0, DType::F32),
+        // e^(b·ln a): the exponent's error is multiplied by the exponent.
+        Binary::Pow => UNIT * v.abs() * (8.0 + 4.0 * (b * a.abs().max(f64::MIN_POSITIVE).ln()).abs()),
+        Binary::MinNan | Binary::MaxNan | Binary::MinNum | Binary::MaxNum => 0.0,
+        Binary::DivTrunc | Binary::DivFloor | Binary::And | Binary::Or | Binary::Xor => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_formula_is_that_of_the_header() {
+        let ieee = Contraction { precision: Precision::Ieee, terms: 576 };
+        assert_eq!(ieee.bound(2.0, -1.0), 4.0 * UNIT * 24.0 * 3.0);
+        let tf32 = Contraction { precision: Precision::Tf32, terms: 576 };
+        assert_eq!(tf32.bound(2.0, -1.0) - ieee.bound(2.0, -1.0), 14.0 / 1024.0);
+    }
+
+    #[test]
+    fn ulps_count_neighbours() {
+        let next = f32::from_bits(1.5f32.to_bits() + 3) as f64;
+        assert_eq!(ulps(next, 1.5, DType::F32), 3.0);
+        assert_eq!(ulps(-0.0, 0.0, DType::F32), 0.0);
+        assert_eq!(ulps(f64::NAN, 1.0, DType::F32), f64::INFINITY);
+        assert_eq!(ulps(5.0, 2.0, DType::I64), 3.0);
+        assert_eq!(half_ulp(1.0, DType::F32), UNIT);
+    }
+
+    #[test]
+    fn a_verdict_shows_the_formula() {
+        let tolerance = Tolerance::Derived {
+            contraction: Some(Contraction { precision: Precision::Ieee, terms: 147 }),
+            operators: vec!["batch_norm".into(), "relu".into()],
+            cap: Some(1e-4),
+        };
+        expect_test::expect![
+            "|y − r| ≤ 4·2⁻²⁴·√K·(Q + |r|) + ½ulp, K = 147, carried through batch_norm, relu; at most 1e-4·(1 + |r|)"
+        ]
+        .assert_eq(&tolerance.describe());
+        assert_eq!(Tolerance::Exact.describe(), "bit-equal");
+    }
+}

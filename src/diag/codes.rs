@@ -46,6 +46,7 @@ codes! {
     EXTERNAL_DATA = "M010", Unsupported, "external data";
     MODEL_VERSION = "M011", Unsupported, "model version not supported";
     GRAPH_INVALID = "M012", Internal, "graph is not well formed";
+    GRAPH_SYNTAX = "M013", Usage, "graph text syntax error";
 
     PYTHON_SYNTAX = "S001", Bug, "Python syntax error";
     EXPRESSION = "S002", Usage, "invalid expression";
@@ -56,6 +57,7 @@ codes! {
     KERNEL_ENTRY = "K004", Usage, "no such kernel";
     IR_INVALID = "K005", Internal, "kernel IR is not well formed";
     IR_SYNTAX = "K006", Usage, "TTIR syntax error";
+    KERNEL_ARGUMENTS = "K007", Usage, "arguments do not fit the kernel";
 
     OUT_OF_BOUNDS_LOAD = "A001", Bug, "load out of bounds";
     OUT_OF_BOUNDS_STORE = "A002", Bug, "store out of bounds";
@@ -83,6 +85,7 @@ codes! {
     HOST_RAISED = "H002", Bug, "wrapper refuses its arguments";
     HOST_LAUNCH = "H003", Bug, "launch does not fit its kernel";
     HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
+    HOST_ERROR = "H005", Bug, "host code raises an error";
 
     TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
     TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";

@@ -1,1 +1,83 @@
-//! A plan as files: the kernel suite. A pure function; byte-identical across runs, paths and threads.
+//! A plan as a folder of files: kernels with wrapper, reference and test, `run.py`, weights, manifest.
+//!
+//! [`suite`] is a pure function: the same plan and options give the same bytes, whatever the path,
+//! the time or the number of threads. [`write`] puts the files on disk, whole or not at all.
+//!
+//! What runs (`launch`, `prepare`, `forward`) is written in the host subset, and `host` reads it
+//! back; the rest (references, tests, `main`) is ordinary Python that needs torch. Nothing emitted
+//! imports `decompose`. `verdicts.json` is added by `conform`.
+
+mod kernel_file;
+mod kernel_test;
+mod manifest;
+mod prepare;
+mod python;
+mod readme;
+mod run;
+mod subject;
+mod torch_access;
+mod torch_expr;
+mod torch_ops;
+mod weights;
+mod wrapper;
+pub mod write;
+
+use std::collections::BTreeMap;
+
+use crate::diag;
+use crate::select::plan::Plan;
+use crate::template::BoundKernel;
+
+pub use manifest::{MANIFEST, digest};
+pub use write::{abandon, edited, write};
+
+/// A suite's files by path (`/` between folders), relative to the suite.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What a suite holds besides its plan.
+#[derive(Clone, Debug)]
+pub struct EmitOptions {
+    /// What generated weights and inputs are derived from.
+    pub seed: u64,
+    /// Generate float weights that the model file has, too.
+    pub always_seeded: bool,
+    /// Nodes that no kernel computes, by their own names: the suite says so.
+    pub missing: Vec<String>,
+}
+
+/// The file of a kernel, relative to the suite.
+pub fn kernel_path(kernel: &BoundKernel) -> String {
+    format!("kernels/{}.py", kernel_module(kernel))
+}
+
+/// The Python module of a kernel inside `kernels`.
+pub fn kernel_module(kernel: &BoundKernel) -> String {
+    format!("{}__{}", kernel.template, kernel.key)
+}
+
+/// Every file of a suite.
+///
+/// # Errors
+/// U006 for what cannot be written as torch yet, named with its node; X001 when the plan contradicts
+/// itself.
+pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
+    let mut files = Files::new();
+    for index in 0..plan.kernels.len() {
+        files.insert(kernel_path(&plan.kernels[index]), kernel_file::text(plan, index)?.into_bytes());
+    }
+    files.insert("run.py".to_owned(), run::text(plan, options)?.into_bytes());
+    files.insert("run_all_tests.py".to_owned(), include_bytes!("text/run_all_tests.py").to_vec());
+    files.insert("requirements.txt".to_owned(), include_bytes!("text/requirements.txt").to_vec());
+    weights::add(plan, options, &mut files)?;
+    files.insert("README.md".to_owned(), readme::text(plan, options, &files).into_bytes());
+    let manifest = manifest::text(plan, options, &files);
+    files.insert(MANIFEST.to_owned(), manifest.into_bytes());
+    Ok(files)
+}
+
+#[cfg(test)]
+pub(crate) mod hand_made;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod torch_cases;

@@ -31,3 +31,34 @@ impl Index {
         }
     }
 }
+
+impl Index {
+    /// Calls `each` with every output coordinate (`Dim`) in it.
+    pub fn dims(&self, each: &mut dyn FnMut(usize)) {
+        match self {
+            Index::Dim(i) => each(*i),
+            Index::Constant(_) | Index::Read(_) => {}
+            Index::Add(a, b) => {
+                a.dims(each);
+                b.dims(each);
+            }
+            Index::Mul(a, _) | Index::FloorDiv(a, _) | Index::Mod(a, _) => a.dims(each),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_hold_every_value() {
+        let d = |i| Box::new(Index::Dim(i));
+        let shifted = Index::Add(Box::new(Index::Mul(d(0), -2)), Box::new(Index::Constant(3)));
+        assert_eq!(shifted.range(&[4]), Some((-3, 3)));
+        assert_eq!(Index::FloorDiv(Box::new(shifted.clone()), 2).range(&[4]), Some((-2, 1)));
+        assert_eq!(Index::Mod(Box::new(shifted), 4).range(&[4]), Some((1, 3)));
+        assert_eq!(Index::Mod(d(0), 8).range(&[4]), Some((0, 3)));
+        assert_eq!(Index::Read(0).range(&[]), None);
+    }
+}

@@ -4,10 +4,17 @@
 //! nodes, and no operator is overloaded (division names its rounding, minimum names its NaN rule).
 //! [`index::Index`] is the integer expression that an access uses to find an element.
 //!
-//! The same expression is printed as graph text, as Triton and as torch, and evaluated by the
-//! reference; each printer is a small file of its own beside the consumer that needs it.
+//! The same expression is printed as graph text ([`print`]), as Triton and as torch, and evaluated
+//! by the reference; the latter printers are small files of their own beside the consumer.
 
+pub mod affine;
+pub mod eval;
 pub mod index;
+pub mod parse;
+pub mod print;
+pub mod proof;
+pub mod simplify;
+pub mod typing;
 
 use std::collections::HashMap;
 
@@ -27,8 +34,9 @@ pub enum Constant {
 }
 
 impl Constant {
+    /// All NaNs are one.
     pub fn float(value: f64) -> Constant {
-        Constant::Float(value.to_bits())
+        Constant::Float(if value.is_nan() { f64::NAN } else { value }.to_bits())
     }
 }
 
@@ -101,8 +109,9 @@ pub enum Node {
     Cast(ExprId),
 }
 
-/// A DAG with one root. Nodes are in topological order (operands first) and distinct, and all are
-/// reachable from the root, so that equal functions built alike compare equal.
+/// A DAG with one root. Nodes are distinct, all are reachable from the root, and they stand in the
+/// order in which a depth-first walk from the root finishes them (operands first, left to right),
+/// so that equal trees compare equal however they were built.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expr {
     nodes: Vec<(Node, DType)>,
@@ -156,12 +165,27 @@ impl ExprBuilder {
         self.nodes[id.0 as usize].1
     }
 
+    /// The node with its result type.
+    pub fn get(&self, id: ExprId) -> (Node, DType) {
+        self.nodes[id.0 as usize]
+    }
+
     pub fn read(&mut self, k: u32, dtype: DType) -> ExprId {
         self.node(Node::Read(k), dtype)
     }
 
     pub fn float(&mut self, value: f64, dtype: DType) -> ExprId {
         self.node(Node::Constant(Constant::float(value)), dtype)
+    }
+
+    /// A constant of any dtype: `value` is truncated for integers, compared with 0 for bool.
+    pub fn number(&mut self, value: f64, dtype: DType) -> ExprId {
+        let constant = match dtype {
+            DType::Bool => Constant::Bool(value != 0.0),
+            _ if dtype.is_integer() => Constant::Int(value as i64),
+            _ => Constant::float(value),
+        };
+        self.node(Node::Constant(constant), dtype)
     }
 
     pub fn unary(&mut self, op: Unary, a: ExprId) -> ExprId {
@@ -189,19 +213,43 @@ impl ExprBuilder {
         if self.dtype(a) == dtype { a } else { self.node(Node::Cast(a), dtype) }
     }
 
+    /// An index expression as a value over the same coordinates. `None` where it uses an index read
+    /// (whose element type an index does not say).
+    pub fn index(&mut self, index: &index::Index, dtype: DType) -> Option<ExprId> {
+        use index::Index;
+        let constant = |b: &mut Self, c: i64| b.node(Node::Constant(Constant::Int(c)), dtype);
+        Some(match index {
+            Index::Dim(d) => self.node(Node::Coordinate(*d as u32), dtype),
+            Index::Constant(c) => constant(self, *c),
+            Index::Add(a, b) => {
+                let (a, b) = (self.index(a, dtype)?, self.index(b, dtype)?);
+                self.binary(Binary::Add, a, b)
+            }
+            Index::Mul(a, c) => {
+                let (a, c) = (self.index(a, dtype)?, constant(self, *c));
+                self.binary(Binary::Mul, a, c)
+            }
+            Index::FloorDiv(a, n) => {
+                let (a, n) = (self.index(a, dtype)?, constant(self, *n));
+                self.binary(Binary::DivFloor, a, n)
+            }
+            Index::Mod(a, n) => {
+                let (a, n) = (self.index(a, dtype)?, constant(self, *n));
+                let quotient = self.binary(Binary::DivFloor, a, n);
+                let whole = self.binary(Binary::Mul, quotient, n);
+                self.binary(Binary::Sub, a, whole)
+            }
+            Index::Read(_) => return None,
+        })
+    }
+
     /// Copies another expression in, with its k-th read replaced by `reads[k]`.
     pub fn inline(&mut self, expr: &Expr, reads: &[ExprId]) -> ExprId {
         let mut map: Vec<ExprId> = Vec::with_capacity(expr.nodes.len());
         for &(node, dtype) in &expr.nodes {
-            let at = |id: ExprId| map[id.0 as usize];
             let id = match node {
                 Node::Read(k) => reads[k as usize],
-                Node::Coordinate(_) | Node::Constant(_) => self.node(node, dtype),
-                Node::Unary(op, a) => self.node(Node::Unary(op, at(a)), dtype),
-                Node::Binary(op, a, b) => self.node(Node::Binary(op, at(a), at(b)), dtype),
-                Node::Compare(op, a, b) => self.node(Node::Compare(op, at(a), at(b)), dtype),
-                Node::Select(c, a, b) => self.node(Node::Select(at(c), at(a), at(b)), dtype),
-                Node::Cast(a) => self.node(Node::Cast(at(a)), dtype),
+                _ => self.node(node.with_operands(|id| map[id.0 as usize]), dtype),
             };
             map.push(id);
         }
@@ -210,28 +258,41 @@ impl ExprBuilder {
 
     /// The expression rooted at `root`; unreachable nodes are dropped.
     pub fn finish(self, root: ExprId) -> Expr {
-        let mut live = vec![false; self.nodes.len()];
-        live[root.0 as usize] = true;
-        for i in (0..=root.0 as usize).rev() {
-            if live[i] {
-                operands(self.nodes[i].0, |id| live[id.0 as usize] = true);
+        let mut moved: Vec<Option<ExprId>> = vec![None; self.nodes.len()];
+        let mut nodes = Vec::new();
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            let (node, dtype) = self.nodes[id.0 as usize];
+            let depth = stack.len();
+            operands(node, |operand| {
+                if moved[operand.0 as usize].is_none() {
+                    stack.insert(depth, operand);
+                }
+            });
+            if stack.len() == depth {
+                stack.pop();
+                if moved[id.0 as usize].is_none() {
+                    let at = |id: ExprId| moved[id.0 as usize].expect("invariant: operands are finished first");
+                    nodes.push((node.with_operands(at), dtype));
+                    moved[id.0 as usize] = Some(ExprId(nodes.len() as u32 - 1));
+                }
             }
         }
-        let mut out = ExprBuilder::new();
-        let mut map = vec![ExprId(0); self.nodes.len()];
-        for (i, &(node, dtype)) in self.nodes.iter().enumerate().filter(|&(i, _)| live[i]) {
-            let at = |id: ExprId| map[id.0 as usize];
-            let moved = match node {
-                Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => node,
-                Node::Unary(op, a) => Node::Unary(op, at(a)),
-                Node::Binary(op, a, b) => Node::Binary(op, at(a), at(b)),
-                Node::Compare(op, a, b) => Node::Compare(op, at(a), at(b)),
-                Node::Select(c, a, b) => Node::Select(at(c), at(a), at(b)),
-                Node::Cast(a) => Node::Cast(at(a)),
-            };
-            map[i] = out.node(moved, dtype);
+        Expr { nodes }
+    }
+}
+
+impl Node {
+    /// The same node over other operands.
+    pub fn with_operands(self, at: impl Fn(ExprId) -> ExprId) -> Node {
+        match self {
+            Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => self,
+            Node::Unary(op, a) => Node::Unary(op, at(a)),
+            Node::Binary(op, a, b) => Node::Binary(op, at(a), at(b)),
+            Node::Compare(op, a, b) => Node::Compare(op, at(a), at(b)),
+            Node::Select(c, a, b) => Node::Select(at(c), at(a), at(b)),
+            Node::Cast(a) => Node::Cast(at(a)),
         }
-        Expr { nodes: out.nodes }
     }
 }
 
@@ -269,5 +330,25 @@ mod tests {
         let expr = b.finish(first);
         assert_eq!(expr.nodes().len(), 3);
         assert_eq!(expr.root(), ExprId(2));
+    }
+
+    #[test]
+    fn the_order_of_building_does_not_matter() {
+        let build = |swapped: bool| {
+            let mut b = ExprBuilder::new();
+            let (x, y);
+            if swapped {
+                y = b.read(1, DType::F32);
+                x = b.read(0, DType::F32);
+            } else {
+                x = b.read(0, DType::F32);
+                y = b.read(1, DType::F32);
+            }
+            let product = b.binary(Binary::Mul, x, y);
+            let root = b.binary(Binary::Sub, product, x);
+            b.finish(root)
+        };
+        assert_eq!(build(false), build(true));
+        assert_eq!(build(true).nodes()[0].0, Node::Read(0));
     }
 }

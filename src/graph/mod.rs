@@ -5,10 +5,15 @@
 //! each kernel can name the model's own node. `infer` computes output types, `verify` checks every
 //! invariant and hands out `Verified<Graph>`-like data to later stages, `text` prints and reads it.
 
-pub mod cluster;
 pub mod op;
+mod access;
+pub mod cluster;
+pub mod folding;
+pub mod infer;
+pub mod text;
+pub mod verify;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use petgraph::Direction;
@@ -176,17 +181,18 @@ impl Graph {
     pub fn replace_uses(&mut self, old: ValueId, new: ValueId) {
         let users = self.consumers(old);
         for user in users {
+            let mut moved = 0;
             for input in self.nodes[user.0].inputs.iter_mut().filter(|i| **i == Some(old)) {
                 *input = Some(new);
+                moved += 1;
             }
             let stale: Vec<_> =
                 self.nodes.edges_directed(user.0, Direction::Incoming).filter(|e| *e.weight() == old).map(|e| e.id()).collect();
-            let fresh = stale.len();
             for edge in stale {
                 self.nodes.remove_edge(edge);
             }
             if let Producer::Node { node, .. } = self.values[new.0 as usize].producer {
-                for _ in 0..fresh.max(1) {
+                for _ in 0..moved {
                     self.nodes.add_edge(node.0, user.0, new);
                 }
             }
@@ -194,6 +200,27 @@ impl Graph {
         for output in self.outputs.iter_mut().filter(|o| **o == old) {
             *output = new;
         }
+    }
+
+    /// Gives a node another operator and other operands. Its outputs stay: their ids, names and types
+    /// are those of before, so that consumers need not change.
+    pub fn rewrite_node(&mut self, node: NodeId, op: Op, inputs: &[Option<ValueId>]) {
+        let stale: Vec<_> = self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| e.id()).collect();
+        for edge in stale {
+            self.nodes.remove_edge(edge);
+        }
+        for value in inputs.iter().flatten() {
+            if let Producer::Node { node: from, .. } = self.values[value.0 as usize].producer {
+                self.nodes.add_edge(from.0, node.0, *value);
+            }
+        }
+        self.nodes[node.0].op = op;
+        self.nodes[node.0].inputs = SmallVec::from_slice(inputs);
+    }
+
+    /// Says which source nodes a rewritten node computes.
+    pub fn set_sources(&mut self, node: NodeId, sources: Vec<Source>) {
+        self.nodes[node.0].sources = sources;
     }
 
     /// Says which nodes of the imported graph a rewritten node computes.
@@ -204,11 +231,16 @@ impl Graph {
     /// Whether a value depends on weights alone: such values are computed once, before the first
     /// launch (*weight preparation*), and never by a kernel.
     pub fn is_prepared(&self, value: ValueId) -> bool {
-        match self.value(value).producer {
-            Producer::Input(_) => false,
-            Producer::Weight(_) => true,
-            Producer::Node { node, .. } => self.node(node).inputs.iter().flatten().all(|&v| self.is_prepared(v)),
+        let mut seen = BTreeSet::from([value]);
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            match self.value(value).producer {
+                Producer::Input(_) => return false,
+                Producer::Weight(_) => {}
+                Producer::Node { node, .. } => open.extend(self.node(node).inputs.iter().flatten().filter(|v| seen.insert(**v))),
+            }
         }
+        true
     }
 
     pub fn set_outputs(&mut self, outputs: Vec<ValueId>) {
@@ -287,11 +319,16 @@ impl Graph {
         }
     }
 
+    /// The values on the edges into a node, one an operand that a node computes.
+    fn edges_into(&self, node: NodeId) -> Vec<ValueId> {
+        self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| *e.weight()).collect()
+    }
+
     /// Operands before users; among ready nodes the one created first, so that the order is the
     /// file's own order whenever that is topological. `Err` holds the nodes on or behind a cycle.
     pub fn topological(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
         let mut waiting: BTreeMap<NodeId, usize> = BTreeMap::new();
-        let mut ready = std::collections::BTreeSet::new();
+        let mut ready = BTreeSet::new();
         for id in self.node_ids() {
             match self.nodes.edges_directed(id.0, Direction::Incoming).count() {
                 0 => drop(ready.insert(id)),
@@ -341,5 +378,20 @@ mod tests {
         assert_eq!(g.consumers(g.find("a").unwrap()), [c]);
         assert_eq!(g.topological().unwrap(), [a, c]);
         assert_eq!(g.add_input("a", ty(&[1]), Role::Activation), Err(g.find("a").unwrap()));
+    }
+
+    #[test]
+    fn a_rewritten_node_keeps_its_outputs() {
+        let mut g = Graph::new("m");
+        let x = g.add_input("x", ty(&[6]), Role::Activation).unwrap();
+        let view = || Op::View(View::Transpose(smallvec![0]));
+        let a = g.add_node(view(), &[Some(x)], vec![("a".into(), ty(&[6]))], vec![]);
+        let b = g.add_node(view(), &[g.find("a")], vec![("b".into(), ty(&[6]))], vec![]);
+        let c = g.add_node(view(), &[g.find("b")], vec![("c".into(), ty(&[6]))], vec![]);
+        g.rewrite_node(b, Op::View(View::Reshape(smallvec![6])), &[Some(x)]);
+        assert!(g.consumers(g.find("a").unwrap()).is_empty());
+        assert_eq!(g.consumers(g.find("b").unwrap()), [c]);
+        g.remove_node(a);
+        assert_eq!(g.topological().unwrap(), [b, c]);
     }
 }

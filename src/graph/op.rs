@@ -89,6 +89,21 @@ pub struct Pool {
     pub pads_end: SmallVec<[usize; 3]>,
 }
 
+impl Pool {
+    /// Adaptive average pooling to these output sizes.
+    pub fn adaptive_average(size: SmallVec<[usize; 3]>) -> Pool {
+        let (ones, zeros) = (SmallVec::from_elem(1, size.len()), SmallVec::from_elem(0, size.len()));
+        Pool {
+            kind: PoolKind::AdaptiveAverage,
+            kernel: size,
+            strides: ones.clone(),
+            dilations: ones,
+            pads_begin: zeros.clone(),
+            pads_end: zeros,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PoolKind {
     /// Padding is −∞; NaN is kept.

@@ -4,9 +4,21 @@ use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
 use crate::source::Span;
 
-/// A storage of the trace: an argument of the entry, or an allocation.
+/// A storage of the trace: an argument of the entry, or an allocation. An index into
+/// [`Trace::storages`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StorageId(pub usize);
+
+/// What is known of a storage: the tensors among the entry's arguments come first, depth first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StorageData {
+    /// For messages: the parameter (`x`, `weights["fc.weight"]`, `prepared[3]`), or the function
+    /// that allocated it.
+    pub name: String,
+    pub dtype: DType,
+    /// In elements.
+    pub len: usize,
+}
 
 /// A tensor as host code sees it: a view of a storage.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +73,17 @@ pub struct KernelLaunch {
 /// Everything an entry did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
+    pub storages: Vec<StorageData>,
     pub events: Vec<Event>,
     pub returned: Vec<HostTensor>,
+}
+
+impl Trace {
+    /// The launches, in order.
+    pub fn launches(&self) -> impl Iterator<Item = &KernelLaunch> {
+        self.events.iter().filter_map(|event| match event {
+            Event::Launch(launch) => Some(launch),
+            Event::Alloc { .. } => None,
+        })
+    }
 }

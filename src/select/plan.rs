@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::dtype::DType;
-use crate::graph::{Cluster, Graph, NodeId, ValueId};
+use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::template::{BoundKernel, Layout};
 
 /// Storage that an operand lives in.
@@ -59,4 +59,19 @@ pub struct Plan {
     pub layouts: Vec<(ValueId, Slot, Layout)>,
     /// Nodes of `graph` evaluated once from weights, in order.
     pub preparation: Vec<NodeId>,
+}
+
+impl Plan {
+    /// The value of the imported graph that a value of the rewritten graph stands for: the one value
+    /// that leaves the nodes which its producer covers. `None` for prepared values, which cover none.
+    pub fn imported_value(&self, value: ValueId) -> Option<ValueId> {
+        match self.graph.value(value).producer {
+            Producer::Input(_) | Producer::Weight(_) => Some(value),
+            Producer::Node { node, .. } => {
+                let covers = &self.graph.node(node).covers;
+                let read_inside = |v: ValueId| covers.iter().any(|&n| self.imported.node(n).inputs.contains(&Some(v)));
+                covers.iter().flat_map(|&n| self.imported.node(n).outputs.iter().copied()).find(|&v| !read_inside(v))
+            }
+        }
+    }
 }

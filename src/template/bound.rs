@@ -75,6 +75,8 @@ pub enum ArgumentValue {
     Int(HostInt),
     /// A compile-time constant of the kernel.
     Constexpr(HostInt),
+    /// A compile-time float, such as an epsilon; printed so that Python reads the same number back.
+    ConstexprFloat(f64),
     /// A compile-time string, such as an `input_precision`.
     ConstexprStr(String),
 }
@@ -97,7 +99,7 @@ pub struct BoundLaunch {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundKernel {
     pub template: String,
-    /// The first 12 hex digits of a SHA-256 over text, dtypes, constexprs and layouts.
+    /// The first 12 hex digits of a SHA-256 over text, dtypes, layouts, arguments, grid, num_warps and num_stages.
     pub key: String,
     /// Every `@triton.jit` function that the launches need, as emitted; no imports, no anchors.
     pub text: String,

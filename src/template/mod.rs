@@ -1,8 +1,33 @@
 //! Operator templates: folders of Triton text with fusion anchors, and what binding makes of them.
 //!
-//! `manifest` reads `template.yaml` and `schedule.yaml`; `anchors` finds fusion points in
+//! `manifest` reads `template.yaml` and `schedule` `schedule.yaml`; `anchors` finds fusion points in
 //! `kernel.py`; `bind` joins a template with a [`Cluster`](crate::graph::Cluster) into a [`BoundKernel`].
 
+mod address;
+mod anchors;
+mod axes;
+pub mod bind;
 pub mod bound;
+mod edit;
+mod environment;
+mod expression;
+mod format;
+mod kernel_file;
+mod launch;
+pub mod library;
+pub mod manifest;
+mod matching;
+mod names;
+mod problem;
+mod rewrite;
+pub mod schedule;
+mod step;
+#[cfg(test)]
+mod tests;
+mod triton_expr;
+mod walk;
 
+pub use bind::{BindOptions, Bound, bind};
 pub use bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt, Layout, Operand, OperandAccess};
+pub use library::{Library, Template};
+pub use matching::serving;

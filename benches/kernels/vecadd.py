@@ -1,0 +1,12 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def vecadd(x_ptr, y_ptr, z_ptr, size, BLOCK: tl.constexpr):
+    """z = x + y, one block of consecutive elements a program."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < size
+    x = tl.load(x_ptr + at, mask=inside, other=0.0)
+    y = tl.load(y_ptr + at, mask=inside, other=0.0)
+    tl.store(z_ptr + at, x + y, mask=inside)

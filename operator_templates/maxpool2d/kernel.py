@@ -1,0 +1,97 @@
+"""2-D maximum pooling; padding is minus infinity and NaN is kept.
+
+A tile is BP rows by BQ columns of one output plane; the window is walked tap by tap.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def maxpool2d_tile(
+    tile, x_ptr, y_ptr,
+    N, C, H, W, P, Q,
+    x_stride_n, x_stride_c, x_stride_h, x_stride_w,
+    y_stride_n, y_stride_c, y_stride_p, y_stride_q,
+    # fuse: params
+    KERNEL_H: tl.constexpr, KERNEL_W: tl.constexpr, STRIDE_H: tl.constexpr, STRIDE_W: tl.constexpr,
+    DILATION_H: tl.constexpr, DILATION_W: tl.constexpr, PAD_H: tl.constexpr, PAD_W: tl.constexpr,
+    BP: tl.constexpr, BQ: tl.constexpr,
+):
+    tiles_p = tl.cdiv(P, BP)
+    tiles_q = tl.cdiv(Q, BQ)
+    plane = tile // (tiles_p * tiles_q)
+    n = plane // C
+    c = plane % C
+    p = tile // tiles_q % tiles_p * BP + tl.arange(0, BP)
+    q = tile % tiles_q * BQ + tl.arange(0, BQ)
+    best = tl.full((BP, BQ), float("-inf"), dtype=tl.float32)
+    for r in range(KERNEL_H):
+        h = p * STRIDE_H + (r * DILATION_H - PAD_H)
+        for s in range(KERNEL_W):
+            w = q * STRIDE_W + (s * DILATION_W - PAD_W)
+            # fuse: load X at n=n, c=c, h=h[:, None] if ((h >= 0) & (h < H))[:, None],
+            #   w=w[None, :] if ((w >= 0) & (w < W))[None, :]
+            x = tl.load(
+                x_ptr + n * x_stride_n + c * x_stride_c
+                + h[:, None] * x_stride_h + w[None, :] * x_stride_w,
+                mask=((h >= 0) & (h < H))[:, None] & ((w >= 0) & (w < W))[None, :],
+                other=float("-inf"),
+            )
+            best = tl.maximum(best, x.to(tl.float32), propagate_nan=tl.PropagateNan.ALL)
+    # fuse: value best at n=n, c=c, p=p[:, None] if p[:, None] < P, q=q[None, :] if q[None, :] < Q
+    # fuse: store Y at n=n, c=c, p=p[:, None] if p[:, None] < P, q=q[None, :] if q[None, :] < Q
+    tl.store(
+        y_ptr + n * y_stride_n + c * y_stride_c
+        + p[:, None] * y_stride_p + q[None, :] * y_stride_q,
+        best,
+        mask=(p[:, None] < P) & (q[None, :] < Q),
+    )
+
+
+@triton.jit
+def maxpool2d_kernel(
+    x_ptr, y_ptr,
+    N, C, H, W, P, Q,
+    x_stride_n, x_stride_c, x_stride_h, x_stride_w,
+    y_stride_n, y_stride_c, y_stride_p, y_stride_q,
+    # fuse: params
+    KERNEL_H: tl.constexpr, KERNEL_W: tl.constexpr, STRIDE_H: tl.constexpr, STRIDE_W: tl.constexpr,
+    DILATION_H: tl.constexpr, DILATION_W: tl.constexpr, PAD_H: tl.constexpr, PAD_W: tl.constexpr,
+    BP: tl.constexpr, BQ: tl.constexpr,
+):
+    maxpool2d_tile(
+        tl.program_id(0), x_ptr, y_ptr,
+        N, C, H, W, P, Q,
+        x_stride_n, x_stride_c, x_stride_h, x_stride_w,
+        y_stride_n, y_stride_c, y_stride_p, y_stride_q,
+        # fuse: args
+        KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W,
+        DILATION_H, DILATION_W, PAD_H, PAD_W,
+        BP, BQ,
+    )
+
+
+@triton.jit
+def maxpool2d_kernel_loop(
+    x_ptr, y_ptr,
+    N, C, H, W, P, Q,
+    x_stride_n, x_stride_c, x_stride_h, x_stride_w,
+    y_stride_n, y_stride_c, y_stride_p, y_stride_q,
+    WORK,
+    # fuse: params
+    KERNEL_H: tl.constexpr, KERNEL_W: tl.constexpr, STRIDE_H: tl.constexpr, STRIDE_W: tl.constexpr,
+    DILATION_H: tl.constexpr, DILATION_W: tl.constexpr, PAD_H: tl.constexpr, PAD_W: tl.constexpr,
+    BP: tl.constexpr, BQ: tl.constexpr,
+):
+    for tile in range(tl.program_id(0), WORK, tl.num_programs(0)):
+        maxpool2d_tile(
+            tile, x_ptr, y_ptr,
+            N, C, H, W, P, Q,
+            x_stride_n, x_stride_c, x_stride_h, x_stride_w,
+            y_stride_n, y_stride_c, y_stride_p, y_stride_q,
+            # fuse: args
+            KERNEL_H, KERNEL_W, STRIDE_H, STRIDE_W,
+            DILATION_H, DILATION_W, PAD_H, PAD_W,
+            BP, BQ,
+        )

@@ -1,0 +1,54 @@
+//! Sums of products: the statistical bound on their own rounding, and operand errors carried with
+//! their full weight.
+
+use rayon::prelude::*;
+
+use super::{Error, as_tensor};
+use crate::diag::Diagnostic;
+use crate::dtype::DType;
+use crate::graph::Op;
+use crate::reference::{Math, apply, floats, magnitude};
+use crate::tensor::Tensor;
+use crate::tolerance::{Contraction, UNIT, half_ulp};
+
+/// The error of a Conv or MatMul, and the largest Q.
+pub(super) fn carry(
+    op: &Op,
+    contraction: Contraction,
+    operands: &[Option<&Tensor>],
+    carried: &[Option<&Error>],
+    output: &Tensor,
+) -> Result<(Error, f64), Diagnostic> {
+    let weights = magnitude(op, operands)?;
+    let largest = weights.par_iter().copied().reduce(|| 0.0, f64::max);
+    let truth = floats(output.storage());
+    let own = |(&q, &r): (&f64, &f64)| contraction.bound(q, r) + half_ulp(r, DType::F32);
+    let mut bound: Vec<f64> = weights.par_iter().zip(truth.par_iter()).map(own).collect();
+    if let Some(Some(bias)) = operands.get(2) {
+        let bias = floats(bias.storage());
+        let pixels = output.shape()[2..].iter().product::<usize>().max(1);
+        bound.par_chunks_mut(pixels).enumerate().for_each(|(row, bound)| {
+            let b = UNIT * bias[row % bias.len()].abs();
+            bound.iter_mut().for_each(|e| *e += b);
+        });
+    }
+    // |Σ (a + δa)(b + δb) − Σ a·b| ≤ Σ |δa|·|b| + Σ (|a| + |δa|)·|δb|
+    let absolute = |i: usize| operands[i].map(|t| as_tensor(floats(t.storage()).iter().map(|v| v.abs()).collect(), t.shape()));
+    let mut add = |a: &Tensor, b: &Tensor| -> Result<(), Diagnostic> {
+        let sums = apply(op, &[Some(a), Some(b)], DType::F64, Math::F64)?;
+        bound.par_iter_mut().zip(floats(sums.storage()).par_iter()).for_each(|(e, s)| *e += s);
+        Ok(())
+    };
+    let (first, second) = (carried[0], carried[1]);
+    if let (Some(error), Some(a), Some(b)) = (first, operands[0], absolute(1)) {
+        add(&error.tensor(a.shape()), &b)?;
+    }
+    if let (Some(error), Some(mut a), Some(b)) = (second, absolute(0), operands[1]) {
+        if let Some(first) = first {
+            let lanes = floats(a.storage()).iter().zip(&first.bound).map(|(a, e)| a + e).collect();
+            a = as_tensor(lanes, a.shape());
+        }
+        add(&a, &error.tensor(b.shape()))?;
+    }
+    Ok((Error { bound, unsettled: None }, largest))
+}

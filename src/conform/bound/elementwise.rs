@@ -1,0 +1,105 @@
+//! Operators whose errors follow from their formulas: pools, batch normalisation, softmax.
+
+use rayon::prelude::*;
+
+use super::Error;
+use crate::diag::Diagnostic;
+use crate::dtype::DType;
+use crate::graph::op::{Op, Pool, PoolKind};
+use crate::reference::{Math, apply, bins, floats};
+use crate::tensor::Tensor;
+use crate::tolerance::{Contraction, Precision, UNIT, half_ulp};
+
+/// A maximum moves by at most the largest error under its window and rounds nothing. An average of n
+/// elements is a contraction with weights 1/n, then a division.
+pub(super) fn pool(
+    pool: &Pool,
+    operands: &[Option<&Tensor>],
+    carried: &[Option<&Error>],
+    output: &Tensor,
+) -> Result<Option<Error>, Diagnostic> {
+    let Some(x) = operands[0] else { return Ok(None) };
+    let op = Op::Pool(pool.clone());
+    let over = |lanes: Vec<f64>| -> Result<Vec<f64>, Diagnostic> {
+        let pooled = apply(&op, &[Some(&super::as_tensor(lanes, x.shape()))], DType::F64, Math::F64)?;
+        Ok(floats(pooled.storage()).into_owned())
+    };
+    let moved = carried[0].map(|error| over(error.bound.clone())).transpose()?;
+    let terms = match pool.kind {
+        PoolKind::Max => {
+            // An empty window's maximum is −∞.
+            return Ok(moved.and_then(|bound| Error::of(bound.into_iter().map(|e| e.max(0.0)).collect())));
+        }
+        PoolKind::Average { .. } => pool.kernel.iter().product(),
+        PoolKind::AdaptiveAverage => {
+            let largest = |(&input, &output): (&usize, &usize)| bins(input, output).map(|bin| bin.len()).max().unwrap_or(1);
+            x.shape()[2..].iter().zip(&pool.kernel).map(largest).product()
+        }
+    };
+    let sum = Contraction { precision: Precision::Ieee, terms };
+    let squares = over(floats(x.storage()).iter().map(|v| v * v).collect())?;
+    let truth = floats(output.storage());
+    let own = |(&square, &r): (&f64, &f64)| {
+        // √(mean of squares / n) weighs the mean; windows cut by padding hold fewer, so n is left out.
+        sum.bound(square.sqrt(), r) + 4.0 * UNIT * r.abs() + half_ulp(r, DType::F32)
+    };
+    let mut bound: Vec<f64> = squares.par_iter().zip(truth.par_iter()).map(own).collect();
+    if let Some(moved) = moved {
+        bound.iter_mut().zip(moved).for_each(|(e, m)| *e += m);
+    }
+    Ok(Error::of(bound))
+}
+
+/// y = (x − mean)·s + β with s = γ / √(var + ε), or x·s + (β − mean·s), or s folded into the weights
+/// of the contraction before: s is off by four units, each product and sum by one.
+pub(super) fn batch_norm(
+    epsilon: f64,
+    operands: &[Option<&Tensor>],
+    carried: &[Option<&Error>],
+    output: &Tensor,
+) -> Option<Error> {
+    let lanes = |i: usize| operands[i].map(|t| floats(t.storage()));
+    let (x, gamma, beta, mean, variance) = (lanes(0)?, lanes(1)?, lanes(2)?, lanes(3)?, lanes(4)?);
+    let y = floats(output.storage());
+    let plane = output.shape()[2..].iter().product::<usize>().max(1);
+    let channels = gamma.len();
+    let mut bound = carried[0].map_or_else(|| vec![0.0; y.len()], |error| error.bound.clone());
+    bound.par_chunks_mut(plane).enumerate().for_each(|(row, bound)| {
+        let c = row % channels;
+        let s = (gamma[c] / (variance[c] + epsilon).sqrt()).abs();
+        let shift = 5.0 * UNIT * s * mean[c].abs() + 2.0 * UNIT * beta[c].abs();
+        for ((e, x), y) in bound.iter_mut().zip(&x[row * plane..]).zip(&y[row * plane..]) {
+            *e = s * *e + 5.0 * UNIT * s * x.abs() + shift + half_ulp(*y, DType::F32);
+        }
+    });
+    Error::of(bound)
+}
+
+/// With d = max − x, the term e^(−d) is off by (4 + 2d) units (see `tolerance::function_error`) and
+/// half a unit of d; their sum by 4√n units more; the quotient by 4. An error of the operand by at
+/// most e multiplies a quotient by at most e^(2e).
+pub(super) fn softmax(axis: usize, operands: &[Option<&Tensor>], carried: &[Option<&Error>], output: &Tensor) -> Option<Error> {
+    let x = floats(operands[0]?.storage());
+    let y = floats(output.storage());
+    let shape = output.shape();
+    let (size, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+    let mut bound = vec![0.0; y.len()];
+    bound.par_chunks_mut((size * inner).max(1)).enumerate().for_each(|(slab, bound)| {
+        let start = slab * size * inner;
+        for i in 0..inner {
+            let line = || (0..size).map(|k| k * inner + i);
+            let maximum = line().map(|at| x[start + at]).fold(f64::NEG_INFINITY, f64::max);
+            let depth = |at: usize| if x[start + at] == maximum { 0.0 } else { maximum - x[start + at] };
+            let weigh = |at: usize| if y[start + at] > 0.0 { y[start + at] * depth(at) } else { 0.0 };
+            let mean_depth: f64 = line().map(weigh).sum();
+            let operand = carried[0].map_or(0.0, |error| line().map(|at| error.bound[start + at]).fold(0.0, f64::max));
+            let shared = 12.0 + 4.0 * (size as f64).sqrt() + 3.0 * mean_depth;
+            for at in line() {
+                let v = y[start + at];
+                let relative = UNIT * (shared + if v > 0.0 { 3.0 * depth(at) } else { 0.0 });
+                bound[at] = v * (relative + (2.0 * operand).exp_m1()) + 2.0 * half_ulp(0.0, DType::F32);
+            }
+        }
+    });
+    Error::of(bound)
+}

@@ -1,0 +1,168 @@
+//! Error bounds for what one kernel computes: each node's own rounding, and its operands' errors
+//! carried through it, element by element beside the reference's values.
+//!
+//! A contraction contributes the bound of [`crate::tolerance`]; what follows it (a folded
+//! normalisation, an added residual, a ReLU) carries that through first-order derivatives, with a
+//! margin where the derivative changes over the interval. Inputs of the kernel are exact. Where an
+//! interval crosses a breakpoint of a discontinuous operator the element may take either side; such
+//! elements are marked.
+//!
+//! Not modelled: roundings of intermediate values to 16 bits (a fused chain computes in fp32), and
+//! correlation between errors (bounds add).
+
+mod contraction;
+mod elementwise;
+mod map;
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::diag::{Diagnostic, Result, codes};
+use crate::graph::{Graph, NodeId, Op, ValueId};
+use crate::reference::{self, Env, Math, apply, floats};
+use crate::shape::Shape;
+use crate::tensor::{Storage, Tensor};
+use crate::tolerance::{self, Contraction, Precision, Tolerance};
+
+/// What an output is held to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Derived {
+    pub tolerance: Tolerance,
+    /// Allowed |got − expected| an element; `None`: bit-equal.
+    pub bound: Option<Vec<f64>>,
+    /// Elements that may take either side of a breakpoint; `None`: none.
+    pub unsettled: Option<Vec<bool>>,
+}
+
+impl Derived {
+    /// Bit-equal.
+    pub fn exact() -> Derived {
+        Derived { tolerance: Tolerance::Exact, bound: None, unsettled: None }
+    }
+
+    pub fn bound_at(&self, element: usize) -> f64 {
+        self.bound.as_ref().map_or(0.0, |bound| bound[element])
+    }
+
+    pub fn is_unsettled(&self, element: usize) -> bool {
+        self.unsettled.as_ref().is_some_and(|flags| flags[element])
+    }
+}
+
+/// The error of one value: a bound an element, and 1 where it may take either side.
+#[derive(Clone, Debug)]
+struct Error {
+    bound: Vec<f64>,
+    unsettled: Option<Vec<f64>>,
+}
+
+impl Error {
+    fn of(bound: Vec<f64>) -> Option<Error> {
+        Some(Error { bound, unsettled: None })
+    }
+
+    fn tensor(&self, shape: &[usize]) -> Tensor {
+        as_tensor(self.bound.clone(), shape)
+    }
+}
+
+fn as_tensor(lanes: Vec<f64>, shape: &[usize]) -> Tensor {
+    Tensor::new(crate::dtype::DType::F64, Shape::from_slice(shape), Storage::F64(lanes))
+}
+
+/// Whose inputs a kernel gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// Of our own law: the cap holds as it is.
+    OwnLaw,
+    /// Anything (a chain's activations, a user's data): the cap scales by max(1, Q).
+    Any,
+}
+
+/// Derives the bound of the last node's output.
+///
+/// `env` holds the operands and outputs of all `nodes`, evaluated in [`Math::F64`].
+pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, inputs: Inputs) -> Result<Derived> {
+    let mut errors: HashMap<ValueId, Error> = HashMap::new();
+    let mut contraction = None;
+    let mut operators: Vec<String> = Vec::new();
+    let mut weight: f64 = 1.0;
+    for &id in nodes {
+        let node = graph.node(id);
+        let operands: Vec<_> = reference::operands(graph, id, env)?.into_iter().map(|o| o.map(AsRef::as_ref)).collect();
+        let output = env.get(node.outputs[0]).ok_or_else(|| {
+            let message = format!("{} has no elements when its bound is derived", graph.value(node.outputs[0]).name);
+            reference::fault(graph, id, Diagnostic::new(&codes::INTERNAL, message))
+        })?;
+        let carried: Vec<_> = node.inputs.iter().map(|input| input.and_then(|v| errors.get(&v))).collect();
+        let derived = match &node.op {
+            Op::Map(map) => map::carry(map, &operands, &carried),
+            Op::Conv(_) | Op::MatMul => match reference::terms(&node.op, &operands) {
+                Some(terms) if output.dtype().is_float() => {
+                    let this = Contraction { precision, terms };
+                    contraction::carry(&node.op, this, &operands, &carried, output).map(|(error, magnitude)| {
+                        contraction.get_or_insert(this);
+                        weight = weight.max(magnitude);
+                        Some(error)
+                    })
+                }
+                Some(_) | None => Ok(None),
+            },
+            Op::Pool(pool) => elementwise::pool(pool, &operands, &carried, output),
+            Op::BatchNorm { epsilon } => Ok(elementwise::batch_norm(*epsilon, &operands, &carried, output)),
+            Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
+            Op::View(_) => view(&node.op, &operands, &carried),
+        };
+        if let Some(error) = derived.map_err(|diagnostic| reference::fault(graph, id, diagnostic))? {
+            errors.insert(node.outputs[0], error);
+        }
+        let name = node.op.name();
+        let named = match &node.op {
+            Op::View(_) => false,
+            Op::Conv(_) | Op::MatMul => operators.iter().any(|o| o == name),
+            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } => true,
+        };
+        if named && operators.last().is_none_or(|last| last != name) {
+            operators.push(name.to_owned());
+        }
+    }
+    let Some(&last) = nodes.last() else { return Ok(Derived::exact()) };
+    let output = graph.node(last).outputs[0];
+    let Some(error) = errors.remove(&output) else { return Ok(Derived::exact()) };
+    let dtype = graph.dtype(output);
+    let scale = match inputs {
+        Inputs::OwnLaw => 1.0,
+        Inputs::Any => weight,
+    };
+    let capped = dtype.is_float() && (inputs == Inputs::OwnLaw || contraction.is_some());
+    let cap = capped.then(|| tolerance::cap(dtype, precision) * scale);
+    let values = env.get(output).map(|t| floats(t.storage())).unwrap_or_default();
+    let format = dtype.format();
+    let unsettled: Option<Vec<bool>> = error.unsettled.map(|flags| flags.iter().map(|&f| f != 0.0).collect());
+    let free = |at: usize| unsettled.as_ref().is_some_and(|flags| flags[at]);
+    let finish = |(at, (&bound, &r)): (usize, (&f64, &f64))| {
+        // The store rounds once more; in fp32 that is the last operator's own rounding.
+        let store = format.filter(|f| f.digits < 24).map_or(0.0, |f| f.ulp(r) / 2.0);
+        let whole = bound + store;
+        match cap {
+            Some(c) if !free(at) => whole.min(c * (1.0 + r.abs())),
+            Some(_) | None => whole,
+        }
+    };
+    let bound = error.bound.par_iter().zip(values.par_iter()).enumerate().map(finish).collect();
+    Ok(Derived { tolerance: Tolerance::Derived { contraction, operators, cap }, bound: Some(bound), unsettled })
+}
+
+/// A view moves errors as it moves lanes.
+fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> std::result::Result<Option<Error>, Diagnostic> {
+    let (Some(operand), Some(error)) = (operands[0], carried[0]) else { return Ok(None) };
+    let moved = |lanes: &Vec<f64>| {
+        let moved = apply(op, &[Some(&as_tensor(lanes.clone(), operand.shape()))], crate::dtype::DType::F64, Math::F64)?;
+        Ok(floats(moved.storage()).into_owned())
+    };
+    Ok(Some(Error { bound: moved(&error.bound)?, unsettled: error.unsettled.as_ref().map(moved).transpose()? }))
+}
+
+#[cfg(test)]
+mod tests;

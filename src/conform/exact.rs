@@ -1,0 +1,137 @@
+//! Whether a kernel must be bit-equal on the structure pass's integers.
+//!
+//! It must when every operator is exact on them in fp32 in any order of summation: contractions
+//! whose sums of absolute products stay below 2²², maxima, averages of multiples of the divisor,
+//! normalisations with var + ε = 1 and γ a power of two, and Maps without division or functions.
+//! A binary fraction (γ = ½) is as exact as an integer as long as its digits fit.
+
+use rayon::prelude::*;
+
+use crate::dtype::{Carrier, DType};
+use crate::expr::{Binary, Node, Unary};
+use crate::graph::op::{Map, PoolKind};
+use crate::graph::{Graph, NodeId, Op};
+use crate::reference::{Env, floats, terms};
+use crate::tensor::Tensor;
+
+/// Exact sums stay below this, two bits under fp32's own limit: folding a normalisation into the
+/// weights may double them.
+const LIMIT: f64 = (1 << 22) as f64;
+
+/// Whether fp32 evaluates these nodes exactly on the elements in `env` (evaluated in `Math::F32`).
+pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
+    nodes.iter().all(|&id| {
+        let node = graph.node(id);
+        let operands: Option<Vec<Option<&Tensor>>> =
+            node.inputs.iter().map(|input| input.map_or(Some(None), |v| env.get(v).map(|t| Some(t.as_ref())))).collect();
+        let output = env.get(node.outputs[0]);
+        match (operands, output) {
+            (Some(operands), Some(output)) => node_is_exact(&node.op, &operands, output),
+            (None, _) | (_, None) => false,
+        }
+    })
+}
+
+fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool {
+    match op {
+        Op::View(_) => true,
+        Op::Softmax { .. } => false,
+        Op::Conv(_) | Op::MatMul => {
+            if output.dtype().carrier() == Carrier::I64 {
+                return true;
+            }
+            let (Some(a), Some(b)) = (operands[0], operands[1]) else { return false };
+            let (a, b) = (Digits::of(a), Digits::of(b));
+            let bias = operands.get(2).copied().flatten().map_or(0.0, |bias| Digits::of(bias).steps());
+            let sum = terms(op, operands).unwrap_or(0) as f64 * a.steps() * b.steps();
+            sum + bias < LIMIT && representable(output)
+        }
+        Op::Pool(pool) => match pool.kind {
+            PoolKind::Max => true,
+            PoolKind::Average { .. } | PoolKind::AdaptiveAverage => representable(output),
+        },
+        Op::BatchNorm { epsilon } => {
+            let unit = |v: f64| v as f32 + *epsilon as f32 == 1.0;
+            let power = |v: f64| v.abs().log2().fract() == 0.0;
+            let all = |i: usize, test: &dyn Fn(f64) -> bool| {
+                operands.get(i).copied().flatten().is_some_and(|t| floats(t.storage()).iter().all(|&v| test(v)))
+            };
+            all(1, &power) && all(4, &unit) && representable(output)
+        }
+        Op::Map(map) => map_is_exact(map) && representable(output),
+    }
+}
+
+/// Whether a Map's body rounds nothing on small integers.
+fn map_is_exact(map: &Map) -> bool {
+    map.body.nodes().iter().all(|&(node, dtype)| match node {
+        Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) | Node::Compare(..) | Node::Select(..) => true,
+        Node::Cast(_) => true,
+        Node::Unary(op, _) => match op {
+            Unary::Neg | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::RoundEven | Unary::Not => true,
+            Unary::Exp | Unary::Log | Unary::Sqrt | Unary::Rsqrt | Unary::Sin | Unary::Cos => false,
+            Unary::Tanh | Unary::Erf | Unary::Sigmoid => false,
+        },
+        Node::Binary(op, ..) => match op {
+            Binary::Add | Binary::Sub | Binary::Mul => true,
+            Binary::MinNan | Binary::MaxNan | Binary::MinNum | Binary::MaxNum => true,
+            Binary::DivTrunc | Binary::DivFloor | Binary::And | Binary::Or | Binary::Xor => true,
+            Binary::Div => false,
+            Binary::Pow => !dtype.is_float(),
+        },
+    })
+}
+
+/// The range of a tensor and the step that all its elements are multiples of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Digits {
+    maximum: f64,
+    step: f64,
+}
+
+impl Digits {
+    fn of(tensor: &Tensor) -> Digits {
+        let lanes = floats(tensor.storage());
+        let one = |&v: &f64| Digits { maximum: v.abs(), step: step(v) };
+        let both = |a: Digits, b: Digits| Digits { maximum: a.maximum.max(b.maximum), step: a.step.min(b.step) };
+        lanes.par_iter().map(one).reduce(|| Digits { maximum: 0.0, step: f64::INFINITY }, both)
+    }
+
+    /// The largest element in steps.
+    fn steps(self) -> f64 {
+        if self.step.is_finite() { self.maximum / self.step } else { 0.0 }
+    }
+}
+
+/// The largest power of two that divides a number; infinite for 0, 0 for what is not finite.
+fn step(v: f64) -> f64 {
+    if v == 0.0 {
+        return f64::INFINITY;
+    }
+    if !v.is_normal() {
+        return 0.0;
+    }
+    let digits = (v.to_bits() & ((1 << 52) - 1)).trailing_zeros().min(52) as i32;
+    DType::F64.format().map_or(0.0, |format| format.ulp(v)) * (digits as f64).exp2()
+}
+
+/// Whether all elements have few enough digits together; infinities of an empty maximum may stand.
+fn representable(tensor: &Tensor) -> bool {
+    tensor.dtype().carrier() == Carrier::I64 || tensor.dtype().carrier() == Carrier::Bool || Digits::of(tensor).steps() < LIMIT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    #[test]
+    fn steps_are_the_lowest_digit() {
+        assert_eq!([1.0, -6.0, 0.75, 1.0 + f64::EPSILON].map(step), [1.0, 2.0, 0.25, f64::EPSILON]);
+        let t = Tensor::from_f32(Shape::from_slice(&[3]), vec![0.5, -8.0, 0.0]);
+        assert_eq!(Digits::of(&t), Digits { maximum: 8.0, step: 0.5 });
+        assert_eq!(Digits::of(&t).steps(), 16.0);
+        assert!(representable(&t));
+        assert!(!representable(&Tensor::from_f32(Shape::from_slice(&[2]), vec![0.1, 3.0])));
+    }
+}

@@ -1,0 +1,135 @@
+//! Weight preparation as host code: nodes that depend on weights alone, with `+ - * /`, `sqrt`,
+//! `rsqrt`, `to` and views, as `prepare` may use.
+
+use std::collections::BTreeMap;
+
+use super::python::{self, Names, dtype, list};
+use super::torch_access;
+use crate::diag::{self, Diagnostic, codes};
+use crate::expr::{self, Binary, Constant, Node, Unary};
+use crate::graph::op::{Map, View};
+use crate::graph::{Graph, NodeId, Op, ValueId};
+use crate::select::plan::Plan;
+
+/// Preparation nodes that `wanted` values need, in the plan's order.
+pub fn nodes_for(plan: &Plan, wanted: &[ValueId]) -> Vec<NodeId> {
+    let mut needed: Vec<ValueId> = wanted.to_vec();
+    let mut nodes: Vec<NodeId> = Vec::new();
+    for &id in plan.preparation.iter().rev() {
+        let node = plan.graph.node(id);
+        if node.outputs.iter().any(|output| needed.contains(output)) {
+            needed.extend(node.inputs.iter().flatten());
+            nodes.push(id);
+        }
+    }
+    nodes.reverse();
+    nodes
+}
+
+/// Weights that preparation nodes read, each once, in order of first use.
+pub fn weights_of(graph: &Graph, nodes: &[NodeId]) -> Vec<ValueId> {
+    let made: Vec<ValueId> = nodes.iter().flat_map(|&id| graph.node(id).outputs.iter().copied()).collect();
+    let mut weights = Vec::new();
+    for &value in nodes.iter().flat_map(|&id| graph.node(id).inputs.iter().flatten()) {
+        if !made.contains(&value) && !weights.contains(&value) {
+            weights.push(value);
+        }
+    }
+    weights
+}
+
+/// Statements (without indent) that compute preparation nodes. `values` names the weights, and
+/// afterwards every value computed.
+///
+/// # Errors
+/// U006 for a node that the subset cannot express.
+pub fn statements(
+    graph: &Graph,
+    nodes: &[NodeId],
+    names: &mut Names,
+    values: &mut BTreeMap<ValueId, String>,
+) -> diag::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    for &id in nodes {
+        let node = graph.node(id);
+        let refuse = || {
+            let source = node.sources.first().map_or_else(|| format!("#{}", id.index()), |s| s.node.clone());
+            let message = format!("preparing a weight with `{}` in the host subset", node.op.name());
+            Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).at_node(graph.file.clone(), source))
+        };
+        let operands: Option<Vec<(String, &[usize])>> =
+            node.inputs.iter().flatten().map(|v| Some((values.get(v)?.clone(), graph.shape(*v)))).collect();
+        let operands = operands.ok_or_else(refuse)?;
+        let text = match &node.op {
+            Op::Map(map) => arithmetic(map, &operands, names, &mut lines),
+            Op::View(View::Reshape(shape)) => Some(format!("{}.reshape({})", operands[0].0, list(shape))),
+            Op::View(View::Transpose(order)) => Some(format!("{}.permute({}).contiguous()", operands[0].0, list(order))),
+            Op::View(View::Broadcast(_)) | Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => {
+                None
+            }
+        };
+        let name = names.fresh(&graph.value(node.outputs[0]).name);
+        lines.push(format!("{name} = {}", text.ok_or_else(refuse)?));
+        values.insert(node.outputs[0], name);
+    }
+    Ok(lines)
+}
+
+/// A Map as infix arithmetic; a node used twice gets a name. `None` outside the subset.
+fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lines: &mut Vec<String>) -> Option<String> {
+    let reads: Vec<String> = map
+        .reads
+        .iter()
+        .map(|access| {
+            let (name, shape) = &operands[access.input];
+            let text = torch_access::broadcast(name, shape, access, &map.dims)?;
+            // A result in another order of axes would not be contiguous.
+            Some(if text.contains(".permute(") { format!("{text}.contiguous()") } else { text })
+        })
+        .collect::<Option<_>>()?;
+    let nodes = map.body.nodes();
+    let mut uses = vec![0; nodes.len()];
+    for &(node, _) in nodes {
+        expr::operands(node, |id| uses[id.0 as usize] += 1);
+    }
+    // (text, tightness: 0 sum, 1 product, 2 atom)
+    let mut printed: Vec<(String, u8)> = Vec::with_capacity(nodes.len());
+    for (i, &(node, of)) in nodes.iter().enumerate() {
+        let within = |id: expr::ExprId, tightness: u8| {
+            let (text, own) = &printed[id.0 as usize];
+            if *own >= tightness { text.clone() } else { format!("({text})") }
+        };
+        let value = match node {
+            Node::Read(k) => (reads[k as usize].clone(), 2),
+            Node::Constant(Constant::Float(bits)) => (python::float(f64::from_bits(bits)), 2),
+            Node::Constant(Constant::Int(v)) => (v.to_string(), 2),
+            Node::Binary(op, a, b) => {
+                let (sign, tightness) = match op {
+                    Binary::Add => ("+", 0),
+                    Binary::Sub => ("-", 0),
+                    Binary::Mul => ("*", 1),
+                    Binary::Div => ("/", 1),
+                    _ => return None,
+                };
+                (format!("{} {sign} {}", within(a, tightness), within(b, tightness + 1)), tightness)
+            }
+            Node::Unary(Unary::Sqrt, a) => (format!("torch.sqrt({})", within(a, 0)), 2),
+            Node::Unary(Unary::Rsqrt, a) => (format!("torch.rsqrt({})", within(a, 0)), 2),
+            // Exact; the subset has no sign before a tensor.
+            Node::Unary(Unary::Neg, a) => (format!("{} * -1.0", within(a, 1)), 1),
+            Node::Cast(a) => (format!("{}.to({})", within(a, 2), dtype(of)), 2),
+            Node::Constant(Constant::Bool(_)) | Node::Coordinate(_) | Node::Unary(..) | Node::Compare(..) | Node::Select(..) => {
+                return None;
+            }
+        };
+        let compound = !matches!(node, Node::Read(_) | Node::Constant(_));
+        if compound && uses[i] > 1 {
+            let name = names.fresh("t");
+            lines.push(format!("{name} = {}", value.0));
+            printed.push((name, 2));
+        } else {
+            printed.push(value);
+        }
+    }
+    printed.pop().map(|(text, _)| text)
+}

@@ -1,0 +1,219 @@
+//! The hand-made plan's suite: blessed files, and what `host` reads back from them.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use expect_test::expect_file;
+
+use super::hand_made::plan;
+use super::{EmitOptions, Files, kernel_module, suite};
+use crate::diag;
+use crate::graph::{Producer, TensorType};
+use crate::host::{HostArg, HostTensor, KernelArg, KernelLaunch, Modules, Prepare, Trace, prepare, trace_forward};
+use crate::select::plan::{Plan, Slot};
+use crate::source::SourceFile;
+use crate::syntax::parse_module;
+use crate::template::{ArgumentValue, OperandAccess};
+
+const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, missing: Vec::new() };
+
+fn files() -> Files {
+    suite(&plan(), &OPTIONS).unwrap()
+}
+
+fn text(files: &Files, path: &str) -> String {
+    String::from_utf8(files[path].clone()).unwrap()
+}
+
+fn modules(files: &Files) -> diag::Result<Modules> {
+    let mut modules = Modules::new();
+    for path in files.keys().filter(|path| path.ends_with(".py") && *path != "run_all_tests.py" && *path != "weights.py") {
+        let name = path.trim_end_matches(".py").replace('/', ".");
+        modules.add(&name, parse_module(&SourceFile::new(path.as_str(), text(files, path)))?)?;
+    }
+    Ok(modules)
+}
+
+fn weight_types(plan: &Plan) -> Vec<(String, TensorType)> {
+    plan.graph
+        .values()
+        .filter(|(_, value)| matches!(value.producer, Producer::Weight(_)))
+        .map(|(_, value)| (value.name.clone(), value.ty.clone()))
+        .collect()
+}
+
+fn read_prepare(plan: &Plan, files: &Files) -> diag::Result<Prepare> {
+    prepare(&modules(files)?, "run", &weight_types(plan))
+}
+
+fn read_back(plan: &Plan, files: &Files) -> diag::Result<Trace> {
+    let modules = modules(files)?;
+    let prepared = prepare(&modules, "run", &weight_types(plan))?;
+    let prepared = prepared.returned.iter().map(|&step| HostArg::Tensor(prepared.steps[step].ty.clone())).collect();
+    let inputs = plan.graph.inputs().iter().map(|&input| HostArg::Tensor(plan.graph.ty(input).clone()));
+    let args: Vec<HostArg> = inputs.chain([HostArg::Mapping(weight_types(plan)), HostArg::Tuple(prepared)]).collect();
+    trace_forward(&modules, "run", &args)
+}
+
+#[test]
+fn files_are_blessed_and_the_same_twice() {
+    let files = files();
+    assert_eq!(files, self::files());
+    for path in files.keys() {
+        expect_file![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emit/suite").join(path)].assert_eq(&text(&files, path));
+    }
+}
+
+#[test]
+fn host_reads_back_the_plan() {
+    let plan = plan();
+    let trace = read_back(&plan, &files()).unwrap();
+    let mut read = trace.launches();
+    // The storage of each slot: arguments first, then the buffers as they were allocated.
+    let weights = weight_types(&plan);
+    let arguments = 1 + weights.len() + 2;
+    let mut scratch = arguments + plan.buffers.len();
+    for launch in &plan.launches {
+        let kernel = &plan.kernels[launch.kernel];
+        let mut slots = launch.operands.iter();
+        let storages: Vec<(usize, usize)> = kernel
+            .operands
+            .iter()
+            .map(|operand| match operand.access {
+                OperandAccess::Scratch => {
+                    scratch += 1;
+                    (scratch - 1, operand.layout.storage)
+                }
+                OperandAccess::Read | OperandAccess::Write => match slots.next().unwrap().0 {
+                    Slot::Input(i) => (i, 108),
+                    Slot::Weight(value) => match plan.graph.value(value).name.as_str() {
+                        "conv.weight.folded" => (1 + weights.len(), 12),
+                        _ => (2 + weights.len(), 4),
+                    },
+                    Slot::Buffer(i) => (arguments + i, plan.buffers[i].len),
+                },
+            })
+            .collect();
+        for bound in &kernel.launches {
+            let got: &KernelLaunch = read.next().unwrap();
+            assert_eq!(got.module, format!("kernels.{}", kernel_module(kernel)));
+            assert_eq!(got.function, bound.function);
+            assert_eq!(got.grid.map(i64::from), [0, 1, 2].map(|i| bound.grid[i].value));
+            assert_eq!((got.num_warps, got.num_stages), (Some(bound.num_warps), Some(bound.num_stages)));
+            assert_eq!(got.args.len(), bound.args.len());
+            for ((name, got), want) in got.args.iter().zip(&bound.args) {
+                assert_eq!(*name, want.param);
+                match &want.value {
+                    ArgumentValue::Pointer(operand) => {
+                        let KernelArg::Tensor(tensor) = got else { panic!("{name} is {got:?}") };
+                        let (storage, len) = storages[*operand];
+                        assert_eq!(tensor.storage.0, storage, "{name} of {}", bound.function);
+                        assert_eq!(trace.storages[storage].len, len);
+                        assert_eq!(tensor.offset, 0);
+                    }
+                    ArgumentValue::Int(int) | ArgumentValue::Constexpr(int) => assert_eq!(*got, KernelArg::Int(int.value)),
+                    ArgumentValue::ConstexprFloat(value) => assert_eq!(*got, KernelArg::Float(*value)),
+                    ArgumentValue::ConstexprStr(value) => assert_eq!(*got, KernelArg::Str(value.clone())),
+                }
+            }
+        }
+    }
+    assert!(read.next().is_none());
+    let [HostTensor { storage, shape, .. }] = trace.returned.as_slice() else { panic!("one output") };
+    assert_eq!((storage.0, shape.as_slice()), (arguments + 2, [4, 36].as_slice()));
+}
+
+#[test]
+fn prepare_folds_the_normalisation() {
+    let plan = plan();
+    let read = read_prepare(&plan, &files()).unwrap();
+    let element =
+        |name: &str| crate::reference::seeded::weight(&plan.graph, plan.graph.find(name).unwrap(), 0, false).unwrap().tensor;
+    let prepared = crate::host::prepare_eval::evaluate(&read, |name| Ok(Cow::Owned(element(name).as_ref().clone()))).unwrap();
+    let lanes = |name: &str| element(name).as_f32().unwrap().to_vec();
+    let (w, gamma, beta) = (lanes("conv.weight"), lanes("bn.weight"), lanes("bn.bias"));
+    let (mean, var) = (lanes("bn.running_mean"), lanes("bn.running_var"));
+    for k in 0..4 {
+        let scale = gamma[k] * (1.0 / (var[k] + 1e-5).sqrt());
+        for c in 0..3 {
+            assert_eq!(prepared[0].as_f32().unwrap()[3 * k + c], w[3 * k + c] * scale);
+        }
+        assert_eq!(prepared[1].as_f32().unwrap()[k], beta[k] - mean[k] * scale);
+    }
+}
+
+/// The files with one text replaced, which must stand there exactly once.
+fn mutated(path: &str, from: &str, to: &str) -> Files {
+    let mut files = files();
+    let path = files.keys().find(|p| p.contains(path)).unwrap().clone();
+    let old = text(&files, &path);
+    assert_eq!(old.matches(from).count(), 1, "`{from}` in {path}");
+    files.insert(path, old.replace(from, to).into_bytes());
+    files
+}
+
+#[test]
+fn a_mutated_file_gives_another_trace() {
+    let plan = plan();
+    let truth = read_back(&plan, &files()).unwrap();
+    // Spans differ where a text is longer: compared without them.
+    let plain = |trace: &Trace| {
+        let launches: Vec<KernelLaunch> =
+            trace.launches().map(|l| KernelLaunch { span: crate::source::Span::default(), ..l.clone() }).collect();
+        (launches, trace.returned.clone())
+    };
+    let run = text(&files(), "run.py");
+    let dropped = "    relu__00000000relu.launch(b0.view(1, 4, 6, 6), b1.view(1, 4, 6, 6))\n";
+    assert!(run.contains(dropped));
+    let added = "    add__000000000add.launch(b0.view(4, 36), b1, b2.view(4, 36))\n";
+    assert!(run.contains(added));
+    for (path, from, to) in [
+        ("relu__", "relu_kernel[(triton.cdiv(E, BLOCK),)]", "relu_kernel[(E // BLOCK,)]"),
+        ("relu__", "    BLOCK = 64\n", "    BLOCK = 32\n"),
+        ("relu__", "num_warps=4", "num_warps=8"),
+        ("add__", "a.stride(0), 1, 4,", "a.stride(0), 4, 1,"),
+        ("add__", "        a, b, y, N,", "        b, a, y, N,"),
+        ("add__", "[(M, triton.cdiv(N, BN))]", "[(triton.cdiv(N, BN), M)]"),
+        ("conv2d", "LOW=0.0", "LOW=1.0"),
+        ("run.py", dropped, ""),
+        ("run.py", added, "    add__000000000add.launch(b1.view(4, 36), b0, b2.view(4, 36))\n"),
+        ("run.py", "return b2.view(4, 36)", "return b1.view(4, 36)"),
+        ("run.py", "launch(x, conv_weight_folded, bn_shift,", "launch(x, weights[\"conv.weight\"], bn_shift,"),
+    ] {
+        let trace = read_back(&plan, &mutated(path, from, to)).unwrap_or_else(|e| panic!("{from}: {e}"));
+        assert!(plain(&trace) != plain(&truth), "`{from}` → `{to}` is not seen");
+    }
+}
+
+#[test]
+fn a_wrapper_refuses_what_it_was_not_made_for() {
+    let plan = plan();
+    for (path, from, to, code) in [
+        ("run.py", "launch(x, conv_weight_folded, bn_shift,", "launch(x, bn_shift, conv_weight_folded,", "H002"),
+        ("run.py", "b1 = torch.empty(144, dtype=torch.float32", "b1 = torch.empty(144, dtype=torch.float16", "H002"),
+        ("run.py", "relu.launch(b0.view(1, 4, 6, 6),", "relu.launch(b0.view(1, 4, 6, 6).permute(0, 1, 3, 2),", "H002"),
+        ("run.py", "b2 = torch.empty(144", "b2 = torch.empty(145", "H005"),
+        ("add__", "        BN=BN,\n", "", "H003"),
+        ("add__", "        a, b, y, N,", "        a, b, y, N, N,", "H003"),
+        ("run.py", "    return b2.view(4, 36)", "    return torch.relu(b2).view(4, 36)", "H001"),
+        ("run.py", "(x, conv_weight_folded,", "(x + 1, conv_weight_folded,", "H001"),
+    ] {
+        match read_back(&plan, &mutated(path, from, to)) {
+            Ok(_) => panic!("`{from}` → `{to}` is accepted"),
+            Err(error) => assert_eq!(error.code.id, code, "`{from}` → `{to}`: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_mutated_prepare_is_another_tree() {
+    let plan = plan();
+    let ops = |files: &Files| -> Vec<_> {
+        let prepare = read_prepare(&plan, files).unwrap();
+        prepare.steps.into_iter().map(|step| step.op).collect()
+    };
+    let truth = ops(&files());
+    for (from, to) in [("+ 1e-5", "+ 1e-3"), ("weights[\"conv.weight\"] * ", "weights[\"conv.weight\"] / ")] {
+        assert_ne!(ops(&mutated("run.py", from, to)), truth, "`{from}`");
+    }
+}

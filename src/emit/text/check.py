@@ -1,0 +1,13 @@
+def check(name, tensor, shape, dtype, device):
+    """Refuses a tensor that the kernel was not made for."""
+    if tensor.shape != shape:
+        raise ValueError(f"{name} has shape {tuple(tensor.shape)}, not {shape}")
+    if tensor.dtype != dtype:
+        raise ValueError(f"{name} has dtype {tensor.dtype}, not {dtype}")
+    if tensor.device != device:
+        raise ValueError(f"{name} is on {tensor.device}, not on {device}")
+    stride = 1
+    for i in range(len(shape) - 1, -1, -1):
+        if shape[i] != 1 and tensor.stride(i) != stride:
+            raise ValueError(f"{name} has stride {tensor.stride(i)} along axis {i}, not {stride}")
+        stride = stride * shape[i]

@@ -1,0 +1,321 @@
+//! Puts a suite on disk: whole or not at all.
+//!
+//! The files are written into a hidden folder beside the target, which is then renamed. A folder
+//! that is in the way is replaced only when it is empty, or a suite of ours in which nobody edited,
+//! added or removed a file since (by the hashes of its manifest); with `force` also an edited suite,
+//! never another folder. A failed write removes what it made; [`abandon`] does so for a process that
+//! is about to be ended from outside.
+//!
+//! Not atomic against other processes that write to the same folder, and a machine that loses power
+//! between the two renames of a replacement leaves the old suite under its hidden name.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+use super::Files;
+use super::manifest::{FORMAT, MANIFEST, digest};
+use crate::diag::{self, Diagnostic, codes};
+
+/// Files that may stand in a suite without being in its manifest: written later, or by Python.
+const COMPANIONS: [&str; 2] = [MANIFEST, "verdicts.json"];
+
+/// Folders of Python's and Triton's own.
+const CACHES: [&str; 2] = ["__pycache__", ".pytest_cache"];
+
+/// Writes that are in flight, and whether the process has given up.
+struct InFlight {
+    staging: Vec<PathBuf>,
+    abandoned: bool,
+}
+
+static IN_FLIGHT: Mutex<InFlight> = Mutex::new(InFlight { staging: Vec::new(), abandoned: false });
+
+fn in_flight() -> MutexGuard<'static, InFlight> {
+    IN_FLIGHT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes everything that unfinished writes have made and lets no write finish any more: for the
+/// thread that handles an interrupt, before the process exits.
+pub fn abandon() {
+    let mut state = in_flight();
+    state.abandoned = true;
+    for folder in std::mem::take(&mut state.staging) {
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// A folder beside the target; removed when dropped, unless it was renamed away.
+struct Staging {
+    path: PathBuf,
+}
+
+impl Staging {
+    fn create(target: &Path, use_as: &str) -> io::Result<Staging> {
+        let name = target.file_name().ok_or_else(|| io::Error::other("the path has no last part"))?;
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{use_as}-{}", std::process::id()));
+        let path = target.with_file_name(hidden);
+        let mut state = in_flight();
+        if state.abandoned {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
+            fs::create_dir_all(parent)?;
+        }
+        fs::create_dir(&path)?;
+        state.staging.push(path.clone());
+        Ok(Staging { path })
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        in_flight().staging.retain(|path| *path != self.path);
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Writes a suite to `target`.
+///
+/// # Errors
+/// U005 when something that is not ours, or an edited suite, is in the way; U004 when the disk
+/// refuses; U009 after [`abandon`]. The target is untouched in each case.
+pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
+    let shown = target.display().to_string();
+    let replaces = match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(refused(target, &error)),
+        Ok(meta) if !meta.is_dir() => {
+            let message = "this is in the way and not a folder";
+            return Err(Box::new(
+                Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(shown).help("name another folder with -o"),
+            ));
+        }
+        Ok(_) => {
+            may_replace(target, force)?;
+            true
+        }
+    };
+
+    let staging = Staging::create(target, "new").map_err(|error| refused(target, &error))?;
+    for (path, bytes) in files {
+        let file = staging.path.join(path);
+        put(&file, bytes).map_err(|error| refused(&target.join(path), &error))?;
+    }
+    publish(&staging, target, replaces).map_err(|error| refused(target, &error))
+}
+
+fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if in_flight().abandoned {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut out = fs::File::create_new(file)?;
+    out.write_all(bytes)?;
+    // A full disk may show only when the data is flushed.
+    out.sync_all()
+}
+
+/// Renames the finished folder to its place; an old one is moved aside first and comes back when
+/// the second rename fails. The lock keeps [`abandon`] from looking in between.
+fn publish(staging: &Staging, target: &Path, replaces: bool) -> io::Result<()> {
+    let old = if replaces { Some(Staging::create(target, "old")?) } else { None };
+    let mut state = in_flight();
+    if state.abandoned {
+        return Err(io::ErrorKind::Interrupted.into());
+    }
+    if let Some(old) = &old {
+        let aside = old.path.join("suite");
+        fs::rename(target, &aside)?;
+        if let Err(error) = fs::rename(&staging.path, target) {
+            fs::rename(&aside, target)?;
+            return Err(error);
+        }
+    } else {
+        fs::rename(&staging.path, target)?;
+    }
+    state.staging.retain(|path| *path != staging.path);
+    Ok(())
+}
+
+/// Refuses a folder that a new suite must not replace.
+fn may_replace(target: &Path, force: bool) -> diag::Result<()> {
+    let empty = fs::read_dir(target).map_err(|error| refused(target, &error))?.next().is_none();
+    if empty {
+        return Ok(());
+    }
+    let in_the_way = |message: String| Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(target.display().to_string());
+    let Some(changed) = edited(target).map_err(|error| refused(target, &error))? else {
+        let message = "this folder is not empty and not a suite".to_owned();
+        return Err(Box::new(in_the_way(message).help("name another folder with -o, or remove this one")));
+    };
+    if changed.is_empty() || force {
+        return Ok(());
+    }
+    let mut diagnostic = in_the_way(format!("{} of this suite's files changed since it was written", changed.len()));
+    for file in &changed {
+        diagnostic = diagnostic.note(file.clone());
+    }
+    Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes with --force")))
+}
+
+/// Files of a suite on disk that were edited, added or removed since it was written, each with what
+/// happened to it (`kernels/x.py: edited`), sorted; `None` when the folder is not a suite of ours.
+pub fn edited(suite: &Path) -> io::Result<Option<Vec<String>>> {
+    let manifest = match fs::read(suite.join(MANIFEST)) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Ok(manifest) = serde_json::from_slice::<Value>(&manifest) else { return Ok(None) };
+    if manifest.get("format").and_then(Value::as_str) != Some(FORMAT) {
+        return Ok(None);
+    }
+    let Some(hashes) = manifest.get("files").and_then(Value::as_object) else { return Ok(None) };
+    let mut changed = Vec::new();
+    let mut found = Vec::new();
+    list(suite, "", &mut found)?;
+    for path in &found {
+        match hashes.get(path).and_then(Value::as_str) {
+            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => changed.push(format!("{path}: edited")),
+            Some(_) => {}
+            None if COMPANIONS.contains(&path.as_str()) => {}
+            None => changed.push(format!("{path}: added")),
+        }
+    }
+    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| format!("{path}: removed")));
+    changed.sort();
+    Ok(Some(changed))
+}
+
+/// Paths of all files below a folder, `/` between parts.
+fn list(root: &Path, below: &str, found: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if !entry.file_type()?.is_dir() {
+            found.push(path);
+        } else if !CACHES.contains(&name.as_str()) {
+            list(root, &path, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn refused(path: &Path, error: &io::Error) -> Box<Diagnostic> {
+    let file = path.display().to_string();
+    if error.kind() == io::ErrorKind::Interrupted {
+        return Box::new(Diagnostic::new(&codes::INTERRUPTED, "writing was interrupted; nothing was left behind").in_file(file));
+    }
+    let help = match error.kind() {
+        io::ErrorKind::StorageFull => "free some space, or name a folder on another disk with -o",
+        _ => "name a folder that can be written with -o",
+    };
+    Box::new(Diagnostic::new(&codes::OUTPUT_NOT_WRITABLE, format!("cannot be written: {error}")).in_file(file).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::render::render;
+    use serde_json::json;
+
+    fn suite(kernel: &str) -> Files {
+        let mut files = Files::new();
+        files.insert("kernels/a.py".to_owned(), kernel.as_bytes().to_vec());
+        files.insert("run.py".to_owned(), b"pass\n".to_vec());
+        let hashes: serde_json::Map<String, Value> = files.iter().map(|(p, b)| (p.clone(), json!(digest(b)))).collect();
+        files.insert(MANIFEST.to_owned(), json!({"format": FORMAT, "files": hashes}).to_string().into_bytes());
+        files
+    }
+
+    /// What is left in the folder that holds the suite: the suite and nothing hidden.
+    fn siblings(root: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(root).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_suite_is_written_and_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("deep/er/m-suite");
+        write(&suite("one"), &target, false).unwrap();
+        write(&suite("two"), &target, false).unwrap();
+        assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "two");
+        assert_eq!(siblings(target.parent().unwrap()), ["m-suite"]);
+        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+    }
+
+    #[test]
+    fn edited_suites_need_force_and_other_folders_are_never_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("s");
+        write(&suite("one"), &target, false).unwrap();
+        fs::write(target.join("kernels/a.py"), "mine").unwrap();
+        fs::write(target.join("notes.txt"), "mine").unwrap();
+        fs::remove_file(target.join("run.py")).unwrap();
+        fs::create_dir(target.join("kernels/__pycache__")).unwrap();
+        fs::write(target.join("kernels/__pycache__/a.pyc"), "").unwrap();
+        fs::write(target.join("verdicts.json"), "{}").unwrap();
+        let error = write(&suite("two"), &target, false).unwrap_err();
+        expect_test::expect![[r#"
+            error[U005]: SUITE: 3 of this suite's files changed since it was written
+             |
+             = note: kernels/a.py: edited
+             = note: notes.txt: added
+             = note: run.py: removed
+             = help: name another folder with -o, or lose the changes with --force"#]]
+        .assert_eq(&render(&error, false).replace(&target.display().to_string(), "SUITE"));
+        assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "mine");
+        write(&suite("two"), &target, true).unwrap();
+        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(siblings(root.path()), ["s"]);
+
+        let home = root.path().join("home");
+        fs::create_dir(&home).unwrap();
+        write(&suite("one"), &home, false).unwrap();
+        fs::remove_file(home.join(MANIFEST)).unwrap();
+        for force in [false, true] {
+            assert_eq!(write(&suite("two"), &home, force).unwrap_err().code.id, "U005");
+        }
+        assert_eq!(write(&suite("two"), &home.join("run.py"), true).unwrap_err().code.id, "U005");
+    }
+
+    #[test]
+    fn a_disk_that_refuses_leaves_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = write(&suite("one"), &file.join("s"), false).unwrap_err();
+        assert!(matches!(error.code.id, "U004"), "{error}");
+        // A file name that no file system takes stands for a disk that fails in the middle.
+        let mut files = suite("one");
+        files.insert("x".repeat(300), Vec::new());
+        let target = root.path().join("s");
+        assert_eq!(write(&files, &target, false).unwrap_err().code.id, "U004");
+        assert_eq!(siblings(root.path()), ["file"]);
+        write(&suite("one"), &target, false).unwrap();
+        assert_eq!(write(&files, &target, false).unwrap_err().code.id, "U004");
+        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(siblings(root.path()), ["file", "s"]);
+    }
+
+    #[test]
+    fn an_abandoned_staging_folder_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let staging = Staging::create(&root.path().join("s"), "new").unwrap();
+        assert!(staging.path.is_dir());
+        drop(staging);
+        assert!(siblings(root.path()).is_empty());
+    }
+}

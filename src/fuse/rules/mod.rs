@@ -1,0 +1,11 @@
+//! One rule, one file.
+
+mod compose_maps;
+mod drop_identity_views;
+mod fold_batchnorm;
+mod merge_views;
+
+use super::driver::Rule;
+
+/// The rules of `--fuse basic`, in the order in which each node tries them.
+pub const BASIC: &[Rule] = &[drop_identity_views::RULE, merge_views::RULE, fold_batchnorm::RULE, compose_maps::RULE];

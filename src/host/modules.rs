@@ -1,0 +1,149 @@
+//! The set of files that host code is read from, by import name (`run`, `kernels.relu__0123`).
+//!
+//! A file may hold a docstring, imports, integer constants, `@triton.jit` kernels, functions,
+//! classes and the `if __name__ == "__main__":` block, which is never run. Any other statement at
+//! module level could change what the functions do, and is refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diag::{self, Diagnostic, codes};
+use crate::source::Span;
+use crate::syntax::ast::{ExprKind, FunctionDef, Module, Stmt, StmtKind, UnaryOp};
+
+/// What a module-level name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Global {
+    Int(i64),
+    Function(Arc<FunctionDef>),
+    /// A `@triton.jit` function.
+    Kernel(Arc<FunctionDef>),
+    Class(BTreeMap<String, Arc<FunctionDef>>),
+    /// A dotted name brought in by an import.
+    Import(String),
+}
+
+/// One parsed file.
+#[derive(Debug)]
+pub(super) struct HostModule {
+    pub name: String,
+    pub ast: Module,
+    pub globals: BTreeMap<String, Global>,
+}
+
+/// Parsed files by import name.
+#[derive(Debug, Default)]
+pub struct Modules {
+    modules: BTreeMap<String, HostModule>,
+}
+
+impl Modules {
+    pub fn new() -> Modules {
+        Modules::default()
+    }
+
+    /// Adds a parsed file under its import name; a file of the same name is replaced.
+    ///
+    /// # Errors
+    /// H001 for a module-level statement that is not in the list above, and for a name defined twice.
+    pub fn add(&mut self, name: &str, ast: Module) -> diag::Result<()> {
+        let mut globals = BTreeMap::new();
+        for (i, stmt) in ast.body.iter().enumerate() {
+            for (bound, global) in names(&ast, stmt, i == 0)? {
+                if globals.insert(bound.clone(), global).is_some() {
+                    return Err(refuse(&ast, stmt.span, &format!("defining `{bound}` twice")));
+                }
+            }
+        }
+        self.modules.insert(name.to_owned(), HostModule { name: name.to_owned(), ast, globals });
+        Ok(())
+    }
+
+    /// Whether a file of this import name was added.
+    pub fn contains(&self, name: &str) -> bool {
+        self.modules.contains_key(name)
+    }
+
+    /// The parsed file of an import name: a launch's kernel is found in the file of its module.
+    pub fn ast(&self, name: &str) -> Option<&Module> {
+        self.modules.get(name).map(|m| &m.ast)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&HostModule> {
+        self.modules.get(name)
+    }
+}
+
+/// An H001 at a span of a file.
+pub(super) fn refuse(ast: &Module, span: Span, construct: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(&codes::HOST_SYNTAX, format!("{construct} is not in the host subset")).at(&ast.file, span))
+}
+
+/// The names that a module-level statement binds.
+fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<(String, Global)>> {
+    let bound = match &stmt.kind {
+        StmtKind::Expr(e) if first && matches!(e.kind, ExprKind::Str(_)) => Vec::new(),
+        StmtKind::Import(list) => list
+            .iter()
+            .map(|(module, alias)| match alias {
+                Some(alias) => (alias.clone(), Global::Import(module.clone())),
+                // `import a.b` binds `a`.
+                None => {
+                    let root = module.split('.').next().unwrap_or(module).to_owned();
+                    (root.clone(), Global::Import(root))
+                }
+            })
+            .collect(),
+        StmtKind::ImportFrom { module, names, level: 0 } => names
+            .iter()
+            .map(|(name, alias)| (alias.as_ref().unwrap_or(name).clone(), Global::Import(format!("{module}.{name}"))))
+            .collect(),
+        StmtKind::ImportFrom { .. } => return Err(refuse(ast, stmt.span, "a relative import")),
+        StmtKind::Function(def) => vec![(def.name.clone(), function(ast, def)?)],
+        StmtKind::Class { name, bases: _, body } => {
+            let methods = body.iter().filter_map(|s| match &s.kind {
+                StmtKind::Function(def) => Some((def.name.clone(), Arc::new(def.clone()))),
+                _ => None,
+            });
+            vec![(name.clone(), Global::Class(methods.collect()))]
+        }
+        StmtKind::Assign { targets, value } => {
+            let int = match &value.kind {
+                ExprKind::Int(v) => Some(*v),
+                ExprKind::Unary(UnaryOp::Neg, inner) => match inner.kind {
+                    ExprKind::Int(v) => v.checked_neg(),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match (targets.as_slice(), int) {
+                ([target], Some(int)) if target.as_name().is_some() => {
+                    vec![(target.as_name().unwrap_or_default().to_owned(), Global::Int(int))]
+                }
+                _ => return Err(refuse(ast, stmt.span, "a module-level assignment other than NAME = integer")),
+            }
+        }
+        StmtKind::If { test, .. } if is_main_guard(test) => Vec::new(),
+        _ => return Err(refuse(ast, stmt.span, "this module-level statement")),
+    };
+    Ok(bound)
+}
+
+fn function(ast: &Module, def: &FunctionDef) -> diag::Result<Global> {
+    match def.decorators.as_slice() {
+        [] => Ok(Global::Function(Arc::new(def.clone()))),
+        [jit] if jit.as_dotted().as_deref() == Some("triton.jit") => Ok(Global::Kernel(Arc::new(def.clone()))),
+        [jit] => Err(refuse(ast, jit.span, "a decorator other than @triton.jit")),
+        [_, second, ..] => Err(refuse(ast, second.span, "more than one decorator")),
+    }
+}
+
+fn is_main_guard(test: &crate::syntax::ast::Expr) -> bool {
+    match &test.kind {
+        ExprKind::Compare { left, rest } => {
+            left.as_name() == Some("__name__")
+                && matches!(rest.as_slice(), [(crate::syntax::ast::CompareOp::Eq, e)] if matches!(&e.kind, ExprKind::Str(s) if s == "__main__"))
+        }
+        _ => false,
+    }
+}

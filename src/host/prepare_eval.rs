@@ -1,0 +1,221 @@
+//! Elements for `prepare`: plain loops with torch's semantics on the CPU.
+//!
+//! Arithmetic is done in f32 (f64 for f64 weights) and rounded to the dtype after each operation; a
+//! Python scalar is rounded to the arithmetic's type first. Only f32, f64 and integers are computed:
+//! 16- and 8-bit floats are moved, not computed.
+
+use std::borrow::Cow;
+
+use super::prepare::{Arithmetic, Operand, Prepare, PrepareOp, PrepareStep};
+use crate::diag::{self, Diagnostic, codes};
+use crate::dtype::DType;
+use crate::shape::{self, Strides};
+use crate::tensor::{Storage, Tensor};
+
+/// The tensors that `prepare` returns, given each weight by name.
+///
+/// # Errors
+/// What `weight` gives; H001 for arithmetic in a dtype that is not computed here.
+pub fn evaluate<'w>(
+    prepare: &Prepare,
+    mut weight: impl FnMut(&str) -> diag::Result<Cow<'w, Tensor>>,
+) -> diag::Result<Vec<Tensor>> {
+    let mut values: Vec<Cow<'w, Tensor>> = Vec::with_capacity(prepare.steps.len());
+    for step in &prepare.steps {
+        let value = match &step.op {
+            PrepareOp::Weight(name) => weight(name)?,
+            _ => Cow::Owned(compute(step, &values)?),
+        };
+        values.push(value);
+    }
+    Ok(prepare.returned.iter().map(|&at| values[at].clone().into_owned()).collect())
+}
+
+fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
+    let shape = &step.ty.shape;
+    let refuse = |dtype: DType| {
+        Box::new(Diagnostic::new(&codes::HOST_SYNTAX, format!("weight preparation that computes in {dtype} is not offered yet")))
+    };
+    let result = match &step.op {
+        PrepareOp::Weight(_) => unreachable!("invariant: weights are given"),
+        PrepareOp::Arithmetic(op, a, b) => {
+            if !matches!(step.ty.dtype, DType::F32 | DType::F64) {
+                return Err(refuse(step.ty.dtype));
+            }
+            let lanes = |operand: &Operand| match *operand {
+                Operand::Scalar(v) => (Storage::F64(vec![v]), Strides::from_elem(0, shape.len())),
+                Operand::Step(at) => (values[at].storage().clone(), broadcast_strides(values[at].shape(), shape)),
+            };
+            let ((a, a_strides), (b, b_strides)) = (lanes(a), lanes(b));
+            let mut out = Storage::zeros(step.ty.dtype.carrier(), shape::numel(shape).unwrap_or(0));
+            walk(shape, [&a_strides, &b_strides], |i, [x, y]| match &mut out {
+                Storage::F32(out) => out[i] = arithmetic32(*op, a.get_f64(x) as f32, b.get_f64(y) as f32),
+                Storage::F64(out) => out[i] = arithmetic64(*op, a.get_f64(x), b.get_f64(y)),
+                Storage::I64(_) | Storage::Bool(_) => {}
+            });
+            Tensor::new(step.ty.dtype, shape.clone(), out)
+        }
+        PrepareOp::Sqrt(at) | PrepareOp::Rsqrt(at) => {
+            let reciprocal = matches!(step.op, PrepareOp::Rsqrt(_));
+            let storage = match values[*at].storage() {
+                Storage::F32(v) if step.ty.dtype == DType::F32 => {
+                    Storage::F32(v.iter().map(|x| if reciprocal { 1.0 / x.sqrt() } else { x.sqrt() }).collect())
+                }
+                Storage::F64(v) => Storage::F64(v.iter().map(|x| if reciprocal { 1.0 / x.sqrt() } else { x.sqrt() }).collect()),
+                Storage::F32(_) | Storage::I64(_) | Storage::Bool(_) => return Err(refuse(step.ty.dtype)),
+            };
+            Tensor::new(step.ty.dtype, shape.clone(), storage)
+        }
+        PrepareOp::Reshape(at) | PrepareOp::Contiguous(at) => {
+            Tensor::new(step.ty.dtype, shape.clone(), values[*at].storage().clone())
+        }
+        PrepareOp::To(at) => cast(&values[*at], step.ty.dtype).ok_or_else(|| refuse(step.ty.dtype))?,
+        PrepareOp::Permute(at, order) => {
+            let dense = shape::contiguous_strides(values[*at].shape());
+            let strides: Strides = order.iter().map(|&i| dense[i]).collect();
+            let mut out = Storage::zeros(step.ty.dtype.carrier(), values[*at].len());
+            walk(shape, [&strides], |i, [from]| copy(&mut out, i, values[*at].storage(), from));
+            Tensor::new(step.ty.dtype, shape.clone(), out)
+        }
+        PrepareOp::Cat(parts, axis) => {
+            let mut out = Storage::zeros(step.ty.dtype.carrier(), shape::numel(shape).unwrap_or(0));
+            let strides = shape::contiguous_strides(shape);
+            let mut start = 0;
+            for &part in parts {
+                let from = &values[part];
+                let base = start * strides[*axis] as usize;
+                walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
+                start += from.shape()[*axis];
+            }
+            Tensor::new(step.ty.dtype, shape.clone(), out)
+        }
+        PrepareOp::Pad(at, pads, value) => {
+            let mut out = filled(step.ty.dtype, shape::numel(shape).unwrap_or(0), *value);
+            let strides = shape::contiguous_strides(shape);
+            let base: usize = pads.iter().zip(&strides).map(|(pad, &stride)| pad.0 * stride as usize).sum();
+            let from = &values[*at];
+            walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
+            Tensor::new(step.ty.dtype, shape.clone(), out)
+        }
+    };
+    Ok(result)
+}
+
+fn arithmetic32(op: Arithmetic, a: f32, b: f32) -> f32 {
+    match op {
+        Arithmetic::Add => a + b,
+        Arithmetic::Sub => a - b,
+        Arithmetic::Mul => a * b,
+        Arithmetic::Div => a / b,
+    }
+}
+
+fn arithmetic64(op: Arithmetic, a: f64, b: f64) -> f64 {
+    match op {
+        Arithmetic::Add => a + b,
+        Arithmetic::Sub => a - b,
+        Arithmetic::Mul => a * b,
+        Arithmetic::Div => a / b,
+    }
+}
+
+fn cast(from: &Tensor, to: DType) -> Option<Tensor> {
+    let storage = match (from.storage(), to) {
+        (same, _) if from.dtype() == to => same.clone(),
+        (Storage::F64(v), DType::F32) => Storage::F32(v.iter().map(|&x| x as f32).collect()),
+        (Storage::F32(v), DType::F64) => Storage::F64(v.iter().map(|&x| f64::from(x)).collect()),
+        (Storage::F32(v), DType::F32) => Storage::F32(v.clone()),
+        (Storage::I64(v), DType::F32) => Storage::F32(v.iter().map(|&x| x as f32).collect()),
+        (Storage::I64(v), DType::F64) => Storage::F64(v.iter().map(|&x| x as f64).collect()),
+        _ => return None,
+    };
+    Some(Tensor::new(to, from.shape(), storage))
+}
+
+fn filled(dtype: DType, len: usize, value: f64) -> Storage {
+    match Storage::zeros(dtype.carrier(), 0) {
+        Storage::F64(_) => Storage::F64(vec![value; len]),
+        Storage::F32(_) => Storage::F32(vec![value as f32; len]),
+        Storage::I64(_) => Storage::I64(vec![value as i64; len]),
+        Storage::Bool(_) => Storage::Bool(vec![u8::from(value != 0.0); len]),
+    }
+}
+
+/// One lane between storages of one carrier.
+fn copy(to: &mut Storage, at: usize, from: &Storage, index: usize) {
+    match (to, from) {
+        (Storage::F64(to), Storage::F64(from)) => to[at] = from[index],
+        (Storage::F32(to), Storage::F32(from)) => to[at] = from[index],
+        (Storage::I64(to), Storage::I64(from)) => to[at] = from[index],
+        (Storage::Bool(to), Storage::Bool(from)) => to[at] = from[index],
+        _ => unreachable!("invariant: a step's type was computed from its operands"),
+    }
+}
+
+/// Strides of a dense tensor read at the coordinates of a larger shape.
+fn broadcast_strides(from: &[usize], to: &[usize]) -> Strides {
+    let dense = shape::contiguous_strides(from);
+    let missing = to.len() - from.len();
+    (0..to.len()).map(|i| if i < missing || from[i - missing] == 1 { 0 } else { dense[i - missing] }).collect()
+}
+
+/// Calls `each(position, offsets)` for every coordinate of `shape` in row-major order.
+fn walk<const N: usize>(shape: &[usize], strides: [&Strides; N], mut each: impl FnMut(usize, [usize; N])) {
+    let Some(total) = shape::numel(shape).filter(|&n| n > 0) else { return };
+    let mut at = vec![0usize; shape.len()];
+    let mut offsets = [0i64; N];
+    for position in 0..total {
+        each(position, offsets.map(|o| o as usize));
+        for axis in (0..shape.len()).rev() {
+            at[axis] += 1;
+            let wrapped = at[axis] == shape[axis];
+            for (offset, strides) in offsets.iter_mut().zip(strides) {
+                *offset += if wrapped { -strides[axis] * (shape[axis] as i64 - 1) } else { strides[axis] };
+            }
+            if !wrapped {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::TensorType;
+    use crate::source::Span;
+    use smallvec::smallvec;
+
+    fn step(op: PrepareOp, shape: &[usize]) -> PrepareStep {
+        let ty = TensorType { dtype: DType::F32, shape: smallvec::SmallVec::from_slice(shape) };
+        PrepareStep { op, ty, contiguous: true, span: Span::default() }
+    }
+
+    #[test]
+    fn a_batch_norm_is_folded() {
+        use Arithmetic::*;
+        use Operand::*;
+        let prepare = Prepare {
+            steps: vec![
+                step(PrepareOp::Weight("w".into()), &[2, 2]),
+                step(PrepareOp::Weight("var".into()), &[2]),
+                step(PrepareOp::Arithmetic(Add, Step(1), Scalar(1.0)), &[2]),
+                step(PrepareOp::Rsqrt(2), &[2]),
+                step(PrepareOp::Reshape(3), &[2, 1]),
+                step(PrepareOp::Arithmetic(Mul, Step(0), Step(4)), &[2, 2]),
+                step(PrepareOp::Permute(5, vec![1, 0]), &[2, 2]),
+                step(PrepareOp::Pad(6, vec![(0, 1), (1, 0)], 9.0), &[3, 3]),
+                step(PrepareOp::Cat(vec![7, 7], 1), &[3, 6]),
+            ],
+            returned: vec![6, 8],
+        };
+        let w = Tensor::from_f32(smallvec![2usize, 2], vec![1.0, 2.0, 3.0, 4.0]);
+        let var = Tensor::from_f32(smallvec![2usize], vec![3.0, 0.0]);
+        let out = evaluate(&prepare, |name| Ok(Cow::Owned(if name == "w" { w.clone() } else { var.clone() }))).unwrap();
+        assert_eq!(out[0].as_f32().unwrap(), [0.5, 3.0, 1.0, 4.0]);
+        let half = [[9.0, 0.5, 3.0], [9.0, 1.0, 4.0], [9.0, 9.0, 9.0]];
+        let want: Vec<f32> = half.iter().flat_map(|row| row.iter().chain(row)).copied().collect();
+        assert_eq!(out[1].as_f32().unwrap(), want);
+    }
+}

@@ -1,0 +1,30 @@
+//! Values for what a model file leaves open: symbolic dimensions and input shapes.
+
+use std::collections::BTreeMap;
+
+use crate::shape::Shape;
+
+/// What the caller (command line, registry) says about sizes. A whole input shape wins over a named
+/// dimension, both win over the file, and the default serves what is still open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Binding {
+    /// By input name.
+    pub shapes: BTreeMap<String, Shape>,
+    /// By symbolic dimension name.
+    pub dims: BTreeMap<String, usize>,
+    pub default_dim: Option<usize>,
+}
+
+impl Binding {
+    /// Fills what is open here from `weaker`.
+    pub fn or(mut self, weaker: &Binding) -> Binding {
+        for (name, shape) in &weaker.shapes {
+            self.shapes.entry(name.clone()).or_insert_with(|| shape.clone());
+        }
+        for (name, &size) in &weaker.dims {
+            self.dims.entry(name.clone()).or_insert(size);
+        }
+        self.default_dim = self.default_dim.or(weaker.default_dim);
+        self
+    }
+}

@@ -1,0 +1,52 @@
+//! ONNX files → [`Graph`](crate::graph::Graph), over the protobuf types of `tract_onnx::pb`.
+//!
+//! Stages: [`sniff`](super::sniff) says what a file is that is no model; [`decode`] turns bytes into
+//! protobuf; [`structure`] checks names and orders the nodes; [`types`] binds the inputs' dimensions;
+//! [`lower`] walks the nodes once, in topological order, through the functions of [`table`], folding
+//! whatever is known (shapes) on the way. Spec: <https://onnx.ai/onnx/repo-docs/IR.html>.
+//!
+//! Not read: local functions, subgraphs, sparse and external tensors, sequences, training
+//! information. Each is refused by name.
+
+mod attributes;
+mod decode;
+mod lower;
+mod node;
+mod ops;
+mod report;
+mod source;
+mod structure;
+mod table;
+mod tensor;
+mod types;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use super::{Binding, Imported, sniff};
+use crate::diag::{Diagnostic, codes};
+
+/// IR versions that are read; the newest is that of onnx 1.23.
+const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
+/// Versions of the default operator set that are read.
+const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
+
+/// Reads a model file. Every error found is returned, not just the first.
+pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
+    let name = path.display().to_string();
+    let bytes = std::fs::read(path).map_err(|error| {
+        let cause = if path.is_dir() { "it is a folder".to_owned() } else { error.to_string() };
+        vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {cause}")).in_file(&name)]
+    })?;
+    from_bytes(&name, &bytes, binding)
+}
+
+/// Reads a model from memory; `name` is the file's name for messages.
+pub fn from_bytes(name: &str, bytes: &[u8], binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
+    if let Some(refusal) = sniff::refuse(name, bytes) {
+        return Err(vec![refusal]);
+    }
+    let model = decode::decode(name, bytes).map_err(|d| vec![*d])?;
+    lower::lower(name, &model, binding)
+}

@@ -1,0 +1,131 @@
+//! MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool.
+//!
+//! <https://onnx.ai/onnx/operators/onnx__MaxPool.html>. Opset 1; 8: a second output with indices
+//! (refused when it is used); 10: `dilations`, `ceil_mode`; 12: int8, uint8.
+//! <https://onnx.ai/onnx/operators/onnx__AveragePool.html>. Opset 7: `count_include_pad`; 10: `ceil_mode`;
+//! 19: `dilations`. The global pools: opset 1; the average is an adaptive one to output sizes 1.
+//! X T [N, C, spatial…] with one to three spatial axes.
+
+use smallvec::SmallVec;
+
+use crate::graph::Op;
+use crate::graph::op::{Pool, PoolKind};
+use crate::import::onnx::node::{Context, Failure, Operand};
+use crate::import::onnx::ops::window;
+use crate::shape::display;
+
+pub fn max(cx: &mut Context) -> Result<(), Failure> {
+    if cx.is_used(1) {
+        return Err(Failure::unsupported("indices as second output"));
+    }
+    cx.attributes.int("storage_order")?; // only the indices depend on it
+    let x = cx.input(0, "X")?;
+    let pool = windowed(cx, &x, PoolKind::Max)?;
+    cx.finish(Op::Pool(pool), &[x])
+}
+
+pub fn average(cx: &mut Context) -> Result<(), Failure> {
+    let x = cx.input(0, "X")?;
+    let count_pad = cx.attributes.flag("count_include_pad")?;
+    let pool = windowed(cx, &x, PoolKind::Average { count_pad })?;
+    cx.finish(Op::Pool(pool), &[x])
+}
+
+pub fn global_average(cx: &mut Context) -> Result<(), Failure> {
+    let x = cx.input(0, "X")?;
+    let rank = spatial_rank(cx, &x)?;
+    cx.finish(Op::Pool(Pool::adaptive_average(SmallVec::from_elem(1, rank))), &[x])
+}
+
+pub fn global_max(cx: &mut Context) -> Result<(), Failure> {
+    let x = cx.input(0, "X")?;
+    let rank = spatial_rank(cx, &x)?;
+    let kernel = SmallVec::from_slice(&cx.shape(&x)[2..]);
+    cx.finish(Op::Pool(Pool { kind: PoolKind::Max, kernel, ..Pool::adaptive_average(SmallVec::from_elem(1, rank)) }), &[x])
+}
+
+fn spatial_rank(cx: &Context, x: &Operand) -> Result<usize, Failure> {
+    let shape = cx.shape(x);
+    match shape.len() {
+        0..=2 => Err(Failure::shapes(format!("X {} needs a batch, a channel and a spatial axis", display(&shape)))),
+        3..=5 => Ok(shape.len() - 2),
+        rank => Err(Failure::unsupported(format!("{} spatial axes", rank - 2))),
+    }
+}
+
+/// A pool over windows, `ceil_mode` resolved.
+///
+/// In ceil mode the last window may stick out of the padded operand, but must begin inside it or
+/// its left padding (torch; ONNX from opset 19 on): the padding at the end is grown to hold it. What
+/// it grows by never counts in an average, while `count_pad` counts all padding: with both, refused.
+fn windowed(cx: &Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, Failure> {
+    let rank = spatial_rank(cx, x)?;
+    let spatial = &cx.shape(x)[2..];
+    if cx.attributes.ints("kernel_shape")?.is_none() {
+        return Err(Failure::invalid("attribute `kernel_shape` is missing"));
+    }
+    let kernel = cx.attributes.sizes("kernel_shape", rank, 1)?;
+    let mut window = window::read(cx, spatial, &kernel)?;
+    let pads_end = window.pads_end.clone();
+    if window.pads_begin.iter().chain(&pads_end).all(|&pad| pad == 0) && matches!(kind, PoolKind::Average { .. }) {
+        kind = PoolKind::Average { count_pad: false };
+    }
+    if cx.attributes.flag("ceil_mode")? {
+        for i in 0..rank {
+            let extent = (kernel[i] - 1).saturating_mul(window.dilations[i]).saturating_add(1);
+            window.pads_end[i] = ceil_padding(spatial[i], (window.pads_begin[i], pads_end[i]), extent, window.strides[i]);
+        }
+    }
+    if kind == (PoolKind::Average { count_pad: true }) && window.pads_end != pads_end {
+        return Err(Failure::unsupported("ceil_mode with count_include_pad"));
+    }
+    Ok(Pool {
+        kind,
+        kernel,
+        strides: window.strides,
+        dilations: window.dilations,
+        pads_begin: window.pads_begin,
+        pads_end: window.pads_end,
+    })
+}
+
+/// The padding at the end with which the floor formula gives ceil mode's output size.
+fn ceil_padding(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
+    let padded = size.saturating_add(pads.0).saturating_add(pads.1);
+    let Some(rest) = padded.checked_sub(extent) else { return pads.1 };
+    let mut last = rest.div_ceil(stride).saturating_mul(stride);
+    if last >= size.saturating_add(pads.0) {
+        last -= stride;
+    }
+    last.saturating_add(extent).saturating_sub(size.saturating_add(pads.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::infer::window_count;
+
+    /// torch's `pooling_output_shape` in ceil mode.
+    fn by_torch(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
+        let count = (size + pads.0 + pads.1 - extent).div_ceil(stride) + 1;
+        if (count - 1) * stride >= size + pads.0 { count - 1 } else { count }
+    }
+
+    #[test]
+    fn ceil_mode_is_padding() {
+        for size in 1..12 {
+            for (begin, end) in [(0, 0), (1, 1), (0, 1), (2, 1)] {
+                for extent in 1..5 {
+                    for stride in 1..5 {
+                        if size + begin + end < extent || begin >= extent || end >= extent {
+                            continue;
+                        }
+                        let grown = ceil_padding(size, (begin, end), extent, stride);
+                        let count = window_count(size, (begin, grown), extent, stride, 1).unwrap();
+                        assert_eq!(count, by_torch(size, (begin, end), extent, stride), "{size} {begin} {end} {extent} {stride}");
+                    }
+                }
+            }
+        }
+    }
+}

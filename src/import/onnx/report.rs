@@ -1,0 +1,127 @@
+//! Collects what is wrong and what is not supported, so that one bad node never hides the others.
+
+use super::lower::Value;
+use crate::diag::{Class, Code, Diagnostic, codes};
+
+/// How many node names a message lists.
+const NAMED: usize = 5;
+
+/// Nodes with one cause.
+struct Group {
+    code: &'static Code,
+    message: String,
+    nodes: Vec<String>,
+}
+
+pub(super) struct Report {
+    file: String,
+    errors: Vec<Diagnostic>,
+    /// Messages about initializers whose elements lie in other files.
+    external: Vec<String>,
+    unsupported: Vec<Group>,
+    /// Nodes behind an unsupported node, by its label.
+    unreachable: Vec<Group>,
+}
+
+impl Report {
+    pub fn new(file: &str) -> Report {
+        Report {
+            file: file.to_owned(),
+            errors: Vec::new(),
+            external: Vec::new(),
+            unsupported: Vec::new(),
+            unreachable: Vec::new(),
+        }
+    }
+
+    /// A node that is wrong.
+    pub fn error(&mut self, code: &'static Code, message: String, node: &str) {
+        self.errors.push(Diagnostic::new(code, message).at_node(&self.file, node));
+    }
+
+    /// Something wrong with the model as a whole.
+    pub fn file(&mut self, code: &'static Code, message: String) {
+        self.errors.push(Diagnostic::new(code, message).in_file(&self.file));
+    }
+
+    /// A node that is not supported.
+    pub fn unsupported(&mut self, code: &'static Code, message: String, node: &str) {
+        add(&mut self.unsupported, code, message, node);
+    }
+
+    /// A node that would be supported, but for what stands before it.
+    pub fn unreachable(&mut self, cause: &str, node: &str) {
+        let message = format!("nodes behind {cause} cannot be decomposed");
+        add(&mut self.unreachable, &codes::OP_UNSUPPORTED, message, node);
+    }
+
+    /// An initializer that cannot be used; gives what its name stands for.
+    pub fn tensor(&mut self, code: &'static Code, name: &str, message: &str) -> Value {
+        self.value(code, format!("initializer `{name}`: {message}"), format!("initializer `{name}`"))
+    }
+
+    /// An input that cannot be used; gives what its name stands for.
+    pub fn input(&mut self, code: &'static Code, name: &str, message: &str) -> Value {
+        self.value(code, format!("input `{name}` {message}"), format!("input `{name}`"))
+    }
+
+    fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {
+        if code == &codes::EXTERNAL_DATA {
+            self.external.push(message);
+            return Value::Wrong;
+        }
+        if code.class == Class::Unsupported {
+            self.unsupported.push(Group { code, message, nodes: Vec::new() });
+            return Value::Unsupported(cause);
+        }
+        self.errors.push(Diagnostic::new(code, message).in_file(&self.file));
+        Value::Wrong
+    }
+
+    /// The errors so far and some more.
+    pub fn into_errors(mut self, more: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let Some(first) = self.external.first() {
+            let others = match self.external.len() {
+                1 => String::new(),
+                count => format!(" (and so do those of {} more)", count - 1),
+            };
+            let diagnostic = Diagnostic::new(&codes::EXTERNAL_DATA, format!("{first}{others}")).in_file(&self.file);
+            self.errors.push(diagnostic.help("write it as one file: onnx.save(onnx.load(path), \"one.onnx\")"));
+        }
+        self.errors.extend(more);
+        self.errors
+    }
+
+    /// The unsupported things, when nothing is wrong.
+    pub fn finish(self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        if !self.errors.is_empty() || !self.external.is_empty() {
+            return Err(self.into_errors(Vec::new()));
+        }
+        let missing = self.unsupported.iter().map(|g| self.diagnostic(g));
+        let behind = self.unreachable.iter().map(|g| {
+            self.diagnostic(g).help(
+                "if the file gave the types of what is not supported, they could be: \
+                 onnx.save(onnx.shape_inference.infer_shapes(onnx.load(path)), path)",
+            )
+        });
+        Ok(missing.chain(behind).collect())
+    }
+
+    fn diagnostic(&self, group: &Group) -> Diagnostic {
+        let diagnostic = Diagnostic::new(group.code, group.message.clone()).in_file(&self.file);
+        let count = group.nodes.len();
+        if count == 0 {
+            return diagnostic;
+        }
+        let more = if count > NAMED { ", …" } else { "" };
+        let names = group.nodes[..count.min(NAMED)].join(", ");
+        diagnostic.note(format!("{count} node{}: {names}{more}", if count == 1 { "" } else { "s" }))
+    }
+}
+
+fn add(groups: &mut Vec<Group>, code: &'static Code, message: String, node: &str) {
+    match groups.iter_mut().find(|g| g.code == code && g.message == message) {
+        Some(group) => group.nodes.push(node.to_owned()),
+        None => groups.push(Group { code, message, nodes: vec![node.to_owned()] }),
+    }
+}

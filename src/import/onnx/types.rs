@@ -1,0 +1,211 @@
+//! Declared types, and how the open dimensions of the model's inputs get their sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tract_onnx::pb::tensor_shape_proto::dimension::Value;
+use tract_onnx::pb::{ValueInfoProto, type_proto};
+
+use super::tensor;
+use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
+use crate::import::Binding;
+use crate::shape::{self, Shape, display};
+
+/// One declared dimension.
+#[derive(Clone, Debug, PartialEq)]
+enum Dim {
+    Fixed(usize),
+    Named(String),
+    Unknown,
+}
+
+/// A declared element type (or its unsupported name) and, if known, the dimensions.
+pub(super) struct Declared {
+    pub dtype: Result<DType, String>,
+    dims: Option<Vec<Dim>>,
+}
+
+/// Reads a declaration; `None` when it is no tensor.
+pub(super) fn declared(info: &ValueInfoProto) -> Option<Declared> {
+    let type_proto::Value::TensorType(ty) = info.r#type.as_ref()?.value.as_ref()?;
+    let dim = |value: &Option<Value>| match value {
+        Some(Value::DimValue(size)) => usize::try_from(*size).map_or(Dim::Unknown, Dim::Fixed),
+        Some(Value::DimParam(name)) if !name.is_empty() => Dim::Named(name.clone()),
+        Some(Value::DimParam(_)) | None => Dim::Unknown,
+    };
+    let dims = ty.shape.as_ref().map(|s| s.dim.iter().map(|d| dim(&d.value)).collect());
+    Some(Declared { dtype: tensor::dtype(ty.elem_type), dims })
+}
+
+/// Sizes of the model's inputs and of the symbolic dimensions.
+pub(super) struct Sizes {
+    pub shapes: BTreeMap<String, Shape>,
+    dims: BTreeMap<String, usize>,
+    /// Whether an input has another shape than the file fixes, so that its other declarations
+    /// need not hold any more.
+    pub overridden: bool,
+}
+
+impl Sizes {
+    /// The shape that a declaration means, when every dimension is known.
+    pub fn resolve(&self, declared: &Declared) -> Option<Shape> {
+        declared.dims.as_ref()?.iter().map(|d| self.size(d)).collect()
+    }
+
+    fn size(&self, dim: &Dim) -> Option<usize> {
+        match dim {
+            Dim::Fixed(size) => Some(*size),
+            Dim::Named(name) => self.dims.get(name).copied(),
+            Dim::Unknown => None,
+        }
+    }
+
+    /// Whether an inferred shape contradicts a declaration.
+    pub fn contradicts(&self, declared: &Declared, shape: &[usize]) -> bool {
+        let Some(dims) = declared.dims.as_ref().filter(|_| !self.overridden) else { return false };
+        dims.len() != shape.len() || dims.iter().zip(shape).any(|(d, &size)| matches!(d, Dim::Fixed(fixed) if *fixed != size))
+    }
+}
+
+/// The declaration as a person writes it: `batch×3×?×?`.
+pub(super) fn describe(declared: &Declared) -> String {
+    let Some(dims) = &declared.dims else { return "of unknown rank".to_owned() };
+    let dim = |d: &Dim| match d {
+        Dim::Fixed(size) => size.to_string(),
+        Dim::Named(name) => name.clone(),
+        Dim::Unknown => "?".to_owned(),
+    };
+    if dims.is_empty() { "scalar".to_owned() } else { dims.iter().map(dim).collect::<Vec<_>>().join("×") }
+}
+
+/// Gives every input a concrete shape: from `binding.shapes`, else the file with `binding.dims`
+/// (and dimensions that a bound shape implies), else the default.
+pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -> Result<Sizes, Vec<Diagnostic>> {
+    let mut errors = unknown_names(file, inputs, binding);
+    let mut sizes = Sizes { shapes: BTreeMap::new(), dims: BTreeMap::new(), overridden: false };
+    for (name, declared) in inputs {
+        let Some(given) = binding.shapes.get(*name) else { continue };
+        sizes.shapes.insert((*name).to_owned(), given.clone());
+        if let Err(error) = apply_shape(name, declared, given, &mut sizes) {
+            errors.push(error.in_file(file));
+        }
+    }
+    for (name, &size) in &binding.dims {
+        sizes.dims.entry(name.clone()).or_insert(size);
+    }
+    let mut open = BTreeSet::new();
+    let mut open_inputs = Vec::new();
+    for (name, declared) in inputs {
+        if sizes.shapes.contains_key(*name) {
+            continue;
+        }
+        let size = |d: &Dim| sizes.size(d).or(binding.default_dim);
+        match declared.dims.as_ref().and_then(|dims| dims.iter().map(size).collect::<Option<Shape>>()) {
+            Some(shape) => drop(sizes.shapes.insert((*name).to_owned(), shape)),
+            None => {
+                let dims = declared.dims.iter().flatten();
+                open.extend(dims.clone().filter(|d| size(d).is_none()).filter_map(|d| match d {
+                    Dim::Named(symbol) => Some(symbol.clone()),
+                    Dim::Fixed(_) | Dim::Unknown => None,
+                }));
+                open_inputs.push((*name, declared));
+            }
+        }
+    }
+    if !open_inputs.is_empty() {
+        errors.push(unbound(file, &open, &open_inputs));
+    }
+    for (name, shape) in &sizes.shapes {
+        if shape.contains(&0) {
+            let message = format!("input `{name}` is {}: a dimension has size 0", display(shape));
+            errors.push(Diagnostic::new(&codes::MODEL_EMPTY_DIMENSION, message).in_file(file));
+        } else if shape::numel(shape).is_none() {
+            let message = format!("input `{name}` is {}: more elements than memory can address", display(shape));
+            errors.push(Diagnostic::new(&codes::MODEL_SHAPES, message).in_file(file));
+        }
+    }
+    if errors.is_empty() { Ok(sizes) } else { Err(errors) }
+}
+
+/// A bound shape fixes the symbols in its input's declaration.
+fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes) -> Result<(), Diagnostic> {
+    let error = |message: String| Err(Diagnostic::new(&codes::MODEL_SHAPES, message));
+    if let Some(dims) = &declared.dims {
+        if dims.len() != given.len() {
+            return error(format!("input `{name}` is {} in the file; {} has another rank", describe(declared), display(given)));
+        }
+        for (dim, &size) in dims.iter().zip(given) {
+            match dim {
+                Dim::Fixed(fixed) => sizes.overridden |= *fixed != size,
+                Dim::Named(symbol) => {
+                    let bound = *sizes.dims.entry(symbol.clone()).or_insert(size);
+                    if bound != size {
+                        return error(format!(
+                            "dimension `{symbol}` is {bound} by another input's shape and {size} by that of `{name}`"
+                        ));
+                    }
+                }
+                Dim::Unknown => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bindings that fit nothing in the model.
+fn unknown_names(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -> Vec<Diagnostic> {
+    let symbols: BTreeSet<&str> = inputs
+        .iter()
+        .flat_map(|(_, d)| d.dims.iter().flatten())
+        .filter_map(|d| match d {
+            Dim::Named(name) => Some(name.as_str()),
+            Dim::Fixed(_) | Dim::Unknown => None,
+        })
+        .collect();
+    let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let unknown = |message: String, known: Vec<&str>| {
+        Diagnostic::new(&codes::USAGE, message).in_file(file).note(format!("the model has: {}", list(known)))
+    };
+    let shapes = binding.shapes.keys().filter(|&name| !inputs.iter().any(|(input, _)| input == name));
+    let dims = binding.dims.keys().filter(|&name| !symbols.contains(name.as_str()));
+    shapes
+        .map(|name| {
+            unknown(
+                format!("a shape is given for `{name}`, which is no input of the model"),
+                inputs.iter().map(|i| i.0).collect(),
+            )
+        })
+        .chain(dims.map(|name| {
+            unknown(
+                format!("a size is given for `{name}`, which is no symbolic dimension of the model"),
+                symbols.iter().copied().collect(),
+            )
+        }))
+        .collect()
+}
+
+fn unbound(file: &str, open: &BTreeSet<String>, inputs: &[(&str, &Declared)]) -> Diagnostic {
+    let names = open.iter().map(|s| format!("`{s}`")).collect::<Vec<_>>().join(", ");
+    let message = match open.len() {
+        0 => "the file leaves dimensions of an input open".to_owned(),
+        1 => format!("dimension {names} has no size"),
+        _ => format!("dimensions {names} have no size"),
+    };
+    let by_dim = open.iter().map(|s| format!("--dim {s}=N"));
+    let by_shape =
+        inputs.iter().filter(|(_, d)| d.dims.as_ref().is_none_or(|dims| dims.contains(&Dim::Unknown))).map(|(name, declared)| {
+            let shape = declared.dims.as_ref().map(|dims| {
+                dims.iter()
+                    .map(|d| if let Dim::Fixed(size) = d { size.to_string() } else { "N".to_owned() })
+                    .collect::<Vec<_>>()
+                    .join("x")
+            });
+            format!("--shape {name}={}", shape.unwrap_or_else(|| "NxN".to_owned()))
+        });
+    let mut diagnostic = Diagnostic::new(&codes::MODEL_DIMENSION, message).in_file(file);
+    for (name, declared) in inputs {
+        diagnostic = diagnostic.note(format!("input `{name}` is {}", describe(declared)));
+    }
+    let flags: Vec<_> = by_dim.chain(by_shape).collect();
+    diagnostic.help(format!("bind with {}, or all open ones with --default-dim N", flags.join(" ")))
+}

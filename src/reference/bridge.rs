@@ -1,0 +1,100 @@
+//! Between our tensors and slices, candle's tensors, and back.
+
+use std::borrow::Cow;
+
+use candle_core::{Device, Tensor as Candle, WithDType};
+use rayon::prelude::*;
+
+use super::Math;
+use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
+use crate::shape::Shape;
+use crate::tensor::{Storage, Tensor};
+
+/// A float type that contractions are computed in.
+pub(super) trait Real: WithDType + Copy + Default + Send + Sync {
+    fn lanes(tensor: &Tensor) -> Cow<'_, [Self]>;
+    /// Lanes in this type as a tensor of `dtype` (rounded to it in f32), or of f64.
+    fn tensor(lanes: Vec<Self>, dtype: DType, shape: &[usize]) -> Tensor;
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Real for f64 {
+    fn lanes(tensor: &Tensor) -> Cow<'_, [f64]> {
+        floats(tensor.storage())
+    }
+
+    fn tensor(lanes: Vec<f64>, _: DType, shape: &[usize]) -> Tensor {
+        Tensor::new(DType::F64, Shape::from_slice(shape), Storage::F64(lanes))
+    }
+
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+}
+
+impl Real for f32 {
+    fn lanes(tensor: &Tensor) -> Cow<'_, [f32]> {
+        match tensor.storage() {
+            Storage::F32(lanes) => Cow::Borrowed(lanes),
+            Storage::F64(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
+            Storage::I64(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
+            Storage::Bool(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
+        }
+    }
+
+    fn tensor(mut lanes: Vec<f32>, dtype: DType, shape: &[usize]) -> Tensor {
+        if let (Some(format), false) = (dtype.format(), matches!(dtype, DType::F32 | DType::F64)) {
+            lanes.par_iter_mut().for_each(|v| *v = format.round(*v as f64) as f32);
+        }
+        let storage = match dtype {
+            DType::F64 => Storage::F64(lanes.into_par_iter().map(f64::from).collect()),
+            _ => Storage::F32(lanes),
+        };
+        Tensor::new(dtype, Shape::from_slice(shape), storage)
+    }
+
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+}
+
+/// Lanes as f64 (exact but for integers beyond 2⁵³).
+pub fn floats(storage: &Storage) -> Cow<'_, [f64]> {
+    match storage {
+        Storage::F64(lanes) => Cow::Borrowed(lanes),
+        Storage::F32(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f64).collect()),
+        Storage::I64(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f64).collect()),
+        Storage::Bool(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f64).collect()),
+    }
+}
+
+/// A float result computed in f64, as `math` holds values of `dtype`: rounded to it, or kept.
+pub(super) fn hold(lanes: Vec<f64>, dtype: DType, shape: &[usize], math: Math) -> Tensor {
+    match (math, dtype.format()) {
+        (Math::F32, Some(format)) if dtype != DType::F64 => {
+            let lanes = lanes.into_par_iter().map(|v| format.round(v) as f32).collect();
+            Tensor::new(dtype, Shape::from_slice(shape), Storage::F32(lanes))
+        }
+        (Math::F32 | Math::F64, _) => Tensor::new(DType::F64, Shape::from_slice(shape), Storage::F64(lanes)),
+    }
+}
+
+pub(super) fn to_candle<T: Real>(lanes: Vec<T>, shape: &[usize]) -> Result<Candle, Diagnostic> {
+    Candle::from_vec(lanes, shape, &Device::Cpu).map_err(refused)
+}
+
+pub(super) fn from_candle<T: Real>(tensor: Candle) -> Result<Vec<T>, Diagnostic> {
+    tensor.flatten_all().and_then(|t| t.to_vec1::<T>()).map_err(refused)
+}
+
+/// Candle's own error: shapes are checked before it is called, so this is our fault.
+pub(super) fn refused(error: candle_core::Error) -> Diagnostic {
+    Diagnostic::new(&codes::INTERNAL, format!("candle refuses to evaluate the operator: {error}"))
+}
+
+/// An operator that is defined on floats alone met another dtype.
+pub(super) fn floats_only(operator: &str, dtype: DType) -> Diagnostic {
+    Diagnostic::new(&codes::DTYPE_UNSUPPORTED, format!("{operator} is not defined on {dtype}"))
+        .help("cast the operand to a float type")
+}

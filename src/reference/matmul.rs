@@ -1,0 +1,77 @@
+//! Matrix product A [b…, m, k] · B [b…, k, n] with numpy's broadcast of the batch axes.
+//!
+//! Floats through candle; integers by an exact loop that wraps in 64 bits.
+
+use super::Math;
+use super::bridge::{Real, from_candle, refused, to_candle};
+use crate::diag::{Diagnostic, codes};
+use crate::dtype::{Carrier, DType};
+use crate::shape;
+use crate::tensor::{Storage, Tensor};
+
+pub(super) fn evaluate(a: &Tensor, b: &Tensor, dtype: DType, math: Math) -> Result<Tensor, Diagnostic> {
+    match (dtype.carrier(), math) {
+        (Carrier::F64 | Carrier::F32, Math::F64) => typed::<f64>(a, b, dtype),
+        (Carrier::F64 | Carrier::F32, Math::F32) => typed::<f32>(a, b, dtype),
+        (Carrier::I64, _) => integers(a, b, dtype),
+        (Carrier::Bool, _) => Err(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, "a matrix product is not defined on bool")),
+    }
+}
+
+/// The shape of the product; `import` has checked that the operands agree.
+fn product_shape(a: &[usize], b: &[usize]) -> Result<shape::Shape, Diagnostic> {
+    let (batch_a, batch_b) = (&a[..a.len() - 2], &b[..b.len() - 2]);
+    let (m, k, n) = (a[a.len() - 2], a[a.len() - 1], b[b.len() - 1]);
+    match shape::broadcast(batch_a, batch_b) {
+        Some(mut out) if k == b[b.len() - 2] => {
+            out.extend([m, n]);
+            Ok(out)
+        }
+        Some(_) | None => {
+            let message = format!("{} and {} cannot be multiplied", shape::display(a), shape::display(b));
+            Err(Diagnostic::new(&codes::MODEL_SHAPES, message))
+        }
+    }
+}
+
+fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagnostic> {
+    let out = product_shape(a.shape(), b.shape())?;
+    let left = to_candle(T::lanes(a).into_owned(), a.shape())?;
+    let right = to_candle(T::lanes(b).into_owned(), b.shape())?;
+    let product = left.broadcast_matmul(&right).map_err(refused)?;
+    Ok(T::tensor(from_candle(product)?, dtype, &out))
+}
+
+fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagnostic> {
+    let out = product_shape(a.shape(), b.shape())?;
+    let (Some(left), Some(right)) = (a.as_i64(), b.as_i64()) else {
+        return Err(Diagnostic::new(&codes::GRAPH_INVALID, format!("a product in {dtype} of operands that are not integers")));
+    };
+    let rank = out.len();
+    let (m, n, k) = (out[rank - 2], out[rank - 1], a.shape()[a.shape().len() - 1]);
+    let batches: usize = out[..rank - 2].iter().product();
+    // The matrix of an operand that stands at a batch of the result: axes of size 1 do not move.
+    let matrix = |operand: &[usize], batch: usize| {
+        let axes = &operand[..operand.len() - 2];
+        let (mut rest, mut at, mut step) = (batch, 0, 1);
+        for i in (0..axes.len()).rev() {
+            let size = out[rank - 2 - axes.len() + i];
+            at += if axes[i] == 1 { 0 } else { rest % size * step };
+            step *= axes[i];
+            rest /= size;
+        }
+        at
+    };
+    let mut lanes = Vec::with_capacity(batches * m * n);
+    for batch in 0..batches {
+        let left = &left[matrix(a.shape(), batch) * m * k..][..m * k];
+        let right = &right[matrix(b.shape(), batch) * k * n..][..k * n];
+        for i in 0..m {
+            for j in 0..n {
+                let sum = (0..k).fold(0i64, |sum, l| sum.wrapping_add(left[i * k + l].wrapping_mul(right[l * n + j])));
+                lanes.push(dtype.wrap(sum));
+            }
+        }
+    }
+    Ok(Tensor::new(dtype, out, Storage::I64(lanes)))
+}

@@ -1,1 +1,0 @@
-//! Generated inputs: a counter-based integer hash, value = f(seed, index), the same in Rust, numpy and torch.

@@ -1,0 +1,193 @@
+//! The templates there are: the embedded ones, and a user's folder of them.
+//!
+//! Reading joins a folder's three files and checks that they fit: launches name entries of
+//! `kernel.py` that have a looped form, anchors name operands and axes of the manifest, every input
+//! has a load anchor and the output a store anchor.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use include_dir::{Dir, include_dir};
+
+use super::anchors::Site;
+use super::kernel_file::KernelFile;
+use super::manifest::{Manifest, OperandSpec};
+use super::schedule::{self, ScheduleEntry};
+use crate::diag::{Diagnostic, Result, codes};
+use crate::source::SourceFile;
+use crate::syntax::yaml;
+
+static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/operator_templates");
+
+/// One operator template.
+#[derive(Debug)]
+pub struct Template {
+    /// The folder's name.
+    pub name: String,
+    pub manifest: Manifest,
+    pub schedule: Vec<ScheduleEntry>,
+    pub kernel: KernelFile,
+}
+
+/// Templates in order of preference.
+#[derive(Clone, Debug, Default)]
+pub struct Library {
+    templates: Vec<Arc<Template>>,
+}
+
+impl Library {
+    /// The templates that the binary carries.
+    pub fn embedded() -> Result<Library> {
+        let mut templates = Vec::new();
+        for dir in EMBEDDED.dirs() {
+            let name = dir.path().display().to_string();
+            let read = |file: &str| {
+                let path = dir.path().join(file);
+                let text = EMBEDDED.get_file(&path).and_then(|f| f.contents_utf8()).ok_or_else(|| missing(&path))?;
+                Ok(SourceFile::new(format!("operator_templates/{}", path.display()), text))
+            };
+            templates.push(Arc::new(Template::read(&name, read)?));
+        }
+        templates.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Library { templates })
+    }
+
+    /// These templates behind those of a user's folder, which win by name and by preference.
+    pub fn with_folder(self, folder: &Path) -> Result<Library> {
+        let unreadable = |error: std::io::Error| {
+            Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(folder.display().to_string()))
+        };
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            if entry.path().is_dir() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        let mut templates = Vec::new();
+        for name in names {
+            let read = |file: &str| {
+                let path = folder.join(&name).join(file);
+                let text = std::fs::read_to_string(&path).map_err(|_| missing(&path))?;
+                Ok(SourceFile::new(path.display().to_string(), text))
+            };
+            templates.push(Arc::new(Template::read(&name, read)?));
+        }
+        let rest = self.templates.into_iter().filter(|t| !templates.iter().any(|mine| mine.name == t.name)).collect::<Vec<_>>();
+        templates.extend(rest);
+        Ok(Library { templates })
+    }
+
+    pub fn templates(&self) -> &[Arc<Template>] {
+        &self.templates
+    }
+
+    /// By folder name or alias.
+    pub fn find(&self, name: &str) -> Option<&Arc<Template>> {
+        let by_name = self.templates.iter().find(|t| t.name == name);
+        by_name.or_else(|| self.templates.iter().find(|t| t.manifest.aliases.iter().any(|a| a == name)))
+    }
+}
+
+fn missing(path: &Path) -> Box<Diagnostic> {
+    Box::new(
+        Diagnostic::new(&codes::TEMPLATE_INVALID, "this file of a template is missing or no UTF-8 text")
+            .in_file(path.display().to_string())
+            .help("a template is a folder with kernel.py, template.yaml and schedule.yaml"),
+    )
+}
+
+impl Template {
+    /// Whether there is an anchor at which code is applied to the output's elements.
+    pub fn takes_epilogues(&self) -> bool {
+        self.kernel.anchors.iter().any(|anchor| matches!(anchor.site, Site::Value { .. }))
+    }
+
+    fn read(name: &str, read: impl Fn(&str) -> Result<Arc<SourceFile>>) -> Result<Template> {
+        let kernel = KernelFile::parse(&read("kernel.py")?)?;
+        let manifest = Manifest::parse(&yaml::parse(&read("template.yaml")?)?)?;
+        let schedule = schedule::parse(&yaml::parse(&read("schedule.yaml")?)?)?;
+        let template = Template { name: name.to_owned(), manifest, schedule, kernel };
+        template.check()?;
+        Ok(template)
+    }
+
+    fn check(&self) -> Result<()> {
+        let (manifest, kernel) = (&self.manifest, &self.kernel);
+        let mut entries = Vec::new();
+        for launch in &manifest.launches {
+            for entry in [launch.kernel.clone(), format!("{}_loop", launch.kernel)] {
+                if kernel.function(&entry).is_none() {
+                    return Err(kernel.invalid(format!("no function `{entry}`, which a launch of template.yaml needs")));
+                }
+                entries.push(entry);
+            }
+        }
+        for anchor in &kernel.anchors {
+            let at =
+                |message: String| Box::new(Diagnostic::new(&codes::TEMPLATE_INVALID, message).at(&kernel.file, anchor.lines));
+            let spec: &OperandSpec = match &anchor.site {
+                Site::Params | Site::Args => continue,
+                Site::Load { .. } => manifest
+                    .inputs()
+                    .iter()
+                    .find(|o| o.name == anchor.name)
+                    .ok_or_else(|| at(format!("`{}` is no input in template.yaml's access", anchor.name)))?,
+                Site::Store { .. } if anchor.name != manifest.output().name => {
+                    return Err(at(format!("`{}` is not the output `{}`", anchor.name, manifest.output().name)));
+                }
+                Site::Store { .. } | Site::Value { .. } | Site::Body { .. } => manifest.output(),
+            };
+            let wanted: Vec<&str> = spec.dims.iter().map(|d| d.name.as_str()).collect();
+            let given: Vec<&str> = anchor.coords.iter().map(|c| c.axis.as_str()).collect();
+            if wanted != given {
+                return Err(at(format!("coordinates {} where {} has {}", given.join(", "), spec.name, wanted.join(", "))));
+            }
+        }
+        let reached = kernel.reached(&entries.iter().map(String::as_str).collect::<Vec<_>>());
+        let has = |name: &str, store: bool| {
+            kernel.anchors.iter().any(|a| {
+                a.name == name
+                    && matches!(a.site, Site::Store { .. }) == store
+                    && reached.iter().any(|f| f.span.start <= a.lines.start && a.lines.end <= f.span.end)
+            })
+        };
+        for input in manifest.inputs() {
+            if !has(&input.name, false) {
+                return Err(kernel.invalid(format!("no `# fuse: load {} at …` anchor", input.name)));
+            }
+        }
+        if !has(&manifest.output().name, true) {
+            return Err(kernel.invalid(format!("no `# fuse: store {} at …` anchor", manifest.output().name)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_templates_are_sound() {
+        let library = Library::embedded().unwrap();
+        let names: Vec<&str> = library.templates().iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "adaptive_avgpool2d",
+                "add",
+                "avgpool2d",
+                "batchnorm2d",
+                "conv2d_resnet",
+                "map",
+                "matmul",
+                "maxpool2d",
+                "relu",
+                "softmax"
+            ]
+        );
+        assert_eq!(library.find("gemm").unwrap().name, "matmul");
+    }
+}

@@ -1,0 +1,335 @@
+//! `template.yaml`, typed: what a template computes, over which axes, and how it is launched.
+//!
+//! Every wrong key, type or expression is a diagnostic with file, line and column. Expressions are
+//! Python, kept as syntax trees and evaluated per binding (see `environment`).
+//!
+//! Not checked here: that `kernel.py` keeps its side of the contract (`library` joins the two).
+
+use std::sync::Arc;
+
+use super::expression::Expression;
+use crate::diag::Result;
+use crate::graph::op::{Op, PoolKind};
+use crate::shape::Shape;
+use crate::source::SourceFile;
+use crate::syntax::yaml::{Entry, Yaml, YamlKind};
+use crate::target::Precision;
+
+/// The graph operators that a template can compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Implements {
+    Conv,
+    MaxPool,
+    AveragePool,
+    AdaptiveAveragePool,
+    BatchNorm,
+    MatMul,
+    Softmax,
+    Map,
+}
+
+impl Implements {
+    const ALL: [(Implements, &'static str); 8] = [
+        (Implements::Conv, "Conv"),
+        (Implements::MaxPool, "MaxPool"),
+        (Implements::AveragePool, "AveragePool"),
+        (Implements::AdaptiveAveragePool, "AdaptiveAveragePool"),
+        (Implements::BatchNorm, "BatchNorm"),
+        (Implements::MatMul, "MatMul"),
+        (Implements::Softmax, "Softmax"),
+        (Implements::Map, "Map"),
+    ];
+
+    /// What computes an operator; `None` for views, which no kernel computes.
+    pub fn of(op: &Op) -> Option<Implements> {
+        match op {
+            Op::Map(_) => Some(Implements::Map),
+            Op::Conv(_) => Some(Implements::Conv),
+            Op::Pool(pool) => Some(match pool.kind {
+                PoolKind::Max => Implements::MaxPool,
+                PoolKind::Average { count_pad: _ } => Implements::AveragePool,
+                PoolKind::AdaptiveAverage => Implements::AdaptiveAveragePool,
+            }),
+            Op::BatchNorm { epsilon: _ } => Some(Implements::BatchNorm),
+            Op::MatMul => Some(Implements::MatMul),
+            Op::Softmax { axis: _ } => Some(Implements::Softmax),
+            Op::View(_) => None,
+        }
+    }
+}
+
+/// What kind of work a kernel does; a fused kernel has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Work {
+    Elementwise,
+    MatMul,
+    Reduce,
+    Attention,
+    Movement,
+}
+
+impl Work {
+    const ALL: [(Work, &'static str); 5] = [
+        (Work::Elementwise, "elementwise"),
+        (Work::MatMul, "matmul"),
+        (Work::Reduce, "reduce"),
+        (Work::Attention, "attention"),
+        (Work::Movement, "movement"),
+    ];
+}
+
+/// How many logical dimensions an axis stands for.
+#[derive(Clone, Debug)]
+pub enum AxisCount {
+    /// All that the other axes of an operand leave.
+    Many,
+    /// A number, or an expression over the operator's attributes.
+    Exactly(Expression),
+}
+
+#[derive(Clone, Debug)]
+pub struct AxisSpec {
+    pub name: String,
+    pub count: AxisCount,
+}
+
+/// One entry of an operand's access: an axis, or a named index expression over axes.
+#[derive(Clone, Debug)]
+pub struct DimSpec {
+    /// The axis, or the name of the dimension that the expression indexes.
+    pub name: String,
+    pub index: Option<Expression>,
+}
+
+#[derive(Clone, Debug)]
+pub struct OperandSpec {
+    pub name: String,
+    pub dims: Vec<DimSpec>,
+}
+
+/// An optional operand of the operator, applied to the finished value: Conv's bias.
+#[derive(Clone, Debug)]
+pub struct OptionalSpec {
+    pub name: String,
+    /// Axes of the output, one a dimension of the operand.
+    pub access: Vec<String>,
+    /// An expression over `value` and the operand's name.
+    pub value: Expression,
+}
+
+#[derive(Clone, Debug)]
+pub struct LaunchSpec {
+    pub when: Option<Expression>,
+    /// The `@triton.jit` entry; its looped form is `<kernel>_loop`.
+    pub kernel: String,
+    /// How many tiles there are: the grid of a direct launch.
+    pub work: Expression,
+}
+
+/// One problem of the anchor probe.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeSpec {
+    /// By operand name, the output included.
+    pub shapes: Vec<(String, Shape)>,
+    /// Integer lists by attribute name; a single number is a list of one.
+    pub lists: Vec<(String, Vec<i64>)>,
+    pub epsilon: Option<f64>,
+}
+
+/// A template's manifest.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    pub file: Arc<SourceFile>,
+    pub implements: Implements,
+    /// Of the Maps that it serves; without one it serves every Map.
+    pub label: Option<String>,
+    /// The bodies of the Maps that it serves, over operand names.
+    pub body: Vec<Expression>,
+    pub work: Vec<Work>,
+    pub axes: Vec<AxisSpec>,
+    /// Operands in the node's order, the output last.
+    pub access: Vec<OperandSpec>,
+    /// In the node's order, behind the required operands.
+    pub optional: Vec<OptionalSpec>,
+    pub when: Option<Expression>,
+    /// Kernel parameters that follow no naming rule.
+    pub args: Vec<(String, Expression)>,
+    pub launches: Vec<LaunchSpec>,
+    pub precision: Vec<Precision>,
+    pub aliases: Vec<String>,
+    pub probe: Vec<ProbeSpec>,
+}
+
+const KEYS: &[&str] = &[
+    "implements",
+    "label",
+    "body",
+    "class",
+    "axes",
+    "access",
+    "optional",
+    "when",
+    "args",
+    "launches",
+    "precision",
+    "aliases",
+    "probe",
+];
+
+impl Manifest {
+    pub fn parse(yaml: &Yaml) -> Result<Manifest> {
+        yaml.only_keys(KEYS)?;
+        let implements = named(yaml.require("implements")?, &Implements::ALL)?;
+        let axes = axes(yaml.require("axes")?)?;
+        let access = access(yaml.require("access")?, &axes)?;
+        let label = yaml.get("label")?.map(|l| l.as_str().map(str::to_owned)).transpose()?;
+        let body = list(yaml, "body", Expression::from_yaml)?;
+        if let (Some(body), None) = (yaml.get("body")?, &label) {
+            return Err(body.error("a body belongs to a template of one label; name it with `label:`"));
+        }
+        let optional = match yaml.get("optional")? {
+            Some(map) => map.as_map()?.iter().map(|e| optional(e, &access)).collect::<Result<Vec<_>>>()?,
+            None => Vec::new(),
+        };
+        let args = match yaml.get("args")? {
+            Some(map) => {
+                map.as_map()?.iter().map(|e| Ok((e.key.clone(), Expression::from_yaml(&e.value)?))).collect::<Result<Vec<_>>>()?
+            }
+            None => Vec::new(),
+        };
+        let launches = list(yaml, "launches", launch)?;
+        if launches.is_empty() {
+            return Err(yaml.require("launches")?.error("a template has at least one launch"));
+        }
+        Ok(Manifest {
+            file: yaml.file.clone(),
+            implements,
+            label,
+            body,
+            work: list(yaml, "class", |y| named(y, &Work::ALL))?,
+            axes,
+            access,
+            optional,
+            when: yaml.get("when")?.map(Expression::from_yaml).transpose()?,
+            args,
+            launches,
+            precision: list(yaml, "precision", |y| named(y, &Precision::ALL.map(|p| (p, p.name()))))?,
+            aliases: list(yaml, "aliases", |y| y.as_str().map(str::to_owned))?,
+            probe: list(yaml, "probe", probe)?,
+        })
+    }
+
+    /// The output's access: the last one.
+    pub fn output(&self) -> &OperandSpec {
+        self.access.last().expect("invariant: access has an output")
+    }
+
+    /// The inputs that every node has.
+    pub fn inputs(&self) -> &[OperandSpec] {
+        &self.access[..self.access.len() - 1]
+    }
+
+    pub fn axis(&self, name: &str) -> Option<usize> {
+        self.axes.iter().position(|a| a.name == name)
+    }
+}
+
+fn list<T>(yaml: &Yaml, key: &str, item: impl Fn(&Yaml) -> Result<T>) -> Result<Vec<T>> {
+    match yaml.get(key)? {
+        Some(list) => list.as_list()?.iter().map(item).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// A word of a fixed list.
+fn named<T: Copy>(yaml: &Yaml, all: &[(T, &str)]) -> Result<T> {
+    let word = yaml.as_str()?;
+    all.iter().find(|(_, name)| *name == word).map(|(value, _)| *value).ok_or_else(|| {
+        let names: Vec<_> = all.iter().map(|(_, name)| *name).collect();
+        yaml.error(format!("unknown `{word}`; known: {}", names.join(", ")))
+    })
+}
+
+fn axes(yaml: &Yaml) -> Result<Vec<AxisSpec>> {
+    yaml.as_map()?
+        .iter()
+        .map(|entry| {
+            let count = match &entry.value.kind {
+                YamlKind::Str(text) if text == "many" => AxisCount::Many,
+                _ => AxisCount::Exactly(Expression::from_yaml(&entry.value)?),
+            };
+            Ok(AxisSpec { name: entry.key.clone(), count })
+        })
+        .collect()
+}
+
+fn access(yaml: &Yaml, axes: &[AxisSpec]) -> Result<Vec<OperandSpec>> {
+    let mut operands = Vec::new();
+    for entry in yaml.as_map()? {
+        let mut dims = Vec::new();
+        for item in entry.value.as_list()? {
+            match &item.kind {
+                YamlKind::Map(pair) => {
+                    let [Entry { key, key_span: _, value }] = pair.as_slice() else {
+                        return Err(item.error("an index expression is one `name: expression`"));
+                    };
+                    dims.push(DimSpec { name: key.clone(), index: Some(Expression::from_yaml(value)?) });
+                }
+                _ => {
+                    let name = item.as_str()?;
+                    if !axes.iter().any(|a| a.name == name) {
+                        return Err(item.error(format!("`{name}` is no axis of this template")));
+                    }
+                    dims.push(DimSpec { name: name.to_owned(), index: None });
+                }
+            }
+        }
+        operands.push(OperandSpec { name: entry.key.clone(), dims });
+    }
+    match operands.last() {
+        None => Err(yaml.error("access names at least the output")),
+        Some(output) if output.dims.iter().any(|d| d.index.is_some()) => {
+            Err(yaml.error(format!("the output `{}` is written at axes, not at index expressions", output.name)))
+        }
+        Some(_) => Ok(operands),
+    }
+}
+
+fn optional(entry: &Entry, access: &[OperandSpec]) -> Result<OptionalSpec> {
+    entry.value.only_keys(&["access", "value"])?;
+    let list = entry.value.require("access")?;
+    let axes: Vec<String> = list.as_str_list()?.into_iter().map(str::to_owned).collect();
+    let output = &access[access.len() - 1];
+    if let Some(axis) = axes.iter().find(|a| !output.dims.iter().any(|d| d.name == **a)) {
+        return Err(list.error(format!("`{axis}` is no axis of the output `{}`", output.name)));
+    }
+    Ok(OptionalSpec { name: entry.key.clone(), access: axes, value: Expression::from_yaml(entry.value.require("value")?)? })
+}
+
+fn launch(yaml: &Yaml) -> Result<LaunchSpec> {
+    yaml.only_keys(&["when", "kernel", "work"])?;
+    Ok(LaunchSpec {
+        when: yaml.get("when")?.map(Expression::from_yaml).transpose()?,
+        kernel: yaml.require("kernel")?.as_str()?.to_owned(),
+        work: Expression::from_yaml(yaml.require("work")?)?,
+    })
+}
+
+fn probe(yaml: &Yaml) -> Result<ProbeSpec> {
+    let mut spec = ProbeSpec::default();
+    for entry in yaml.as_map()? {
+        if entry.key == "epsilon" {
+            spec.epsilon = Some(entry.value.as_float()?);
+        } else if entry.key.starts_with(|c: char| c.is_ascii_uppercase()) {
+            let shape = entry.value.as_list()?.iter().map(Yaml::as_usize).collect::<Result<Shape>>()?;
+            spec.shapes.push((entry.key.clone(), shape));
+        } else {
+            let numbers = match &entry.value.kind {
+                YamlKind::Int(i) => vec![*i],
+                _ => entry.value.as_int_list()?,
+            };
+            spec.lists.push((entry.key.clone(), numbers));
+        }
+    }
+    Ok(spec)
+}

@@ -1,0 +1,217 @@
+//! What is computed around a template's own work: prologues, epilogues, a Map's body.
+//!
+//! Each is a Map: a scalar expression over the value at hand and over further operands.
+
+use super::bound::Layout;
+use super::expression::Expression;
+use super::names::Names;
+use super::problem::Problem;
+use crate::diag::Result;
+use crate::dtype::DType;
+use crate::expr::index::Index;
+use crate::expr::{Binary, Compare, Constant, Expr, ExprBuilder, ExprId, Unary};
+use crate::graph::op::{Map, Op, OutOfBounds, Role};
+use crate::graph::{Cluster, Graph, ValueId};
+use crate::syntax::ast::{BinaryOp, CompareOp, Expr as Ast, ExprKind, UnaryOp};
+
+/// A further operand of a kernel.
+#[derive(Clone, Debug)]
+pub struct Extra {
+    pub stem: String,
+    pub value: ValueId,
+    pub dtype: DType,
+    pub layout: Layout,
+    pub index: Vec<Index>,
+    pub oob: OutOfBounds,
+}
+
+#[derive(Clone, Debug)]
+pub enum StepRead {
+    /// The value that the step is applied to.
+    Previous,
+    Extra(Box<Extra>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The suffix of its result's name.
+    pub label: String,
+    pub body: Expr,
+    /// One a read of the body.
+    pub reads: Vec<StepRead>,
+}
+
+/// Finds a Map's further operands.
+pub struct StepMaker<'a> {
+    pub graph: &'a Graph,
+    pub layout_of: &'a dyn Fn(ValueId) -> Layout,
+    pub names: &'a mut Names,
+}
+
+impl StepMaker<'_> {
+    /// A Map node; `previous` is the operand position of the value at hand, whose every read is it.
+    pub fn map(&mut self, map: &Map, inputs: &[Option<ValueId>], previous: Option<usize>) -> Step {
+        let mut reads = Vec::with_capacity(map.reads.len());
+        let extras = map.reads.iter().filter(|r| Some(r.input) != previous).count();
+        let mut nth = 0;
+        for access in &map.reads {
+            let Some(value) = inputs[access.input].filter(|_| Some(access.input) != previous) else {
+                reads.push(StepRead::Previous);
+                continue;
+            };
+            let base = match previous {
+                Some(_) => self.role_stem(map, value),
+                None if extras == 1 => "x".to_owned(),
+                None if nth < 23 => char::from(b'a' + nth).to_string(),
+                None => "x".to_owned(),
+            };
+            nth = nth.saturating_add(1);
+            let extra = self.extra(&base, value, access.index.clone(), access.oob);
+            reads.push(StepRead::Extra(Box::new(extra)));
+        }
+        Step { label: super::names::identifier(&map.label), body: map.body.clone(), reads }
+    }
+
+    /// What a person would call the operand.
+    fn role_stem(&self, map: &Map, value: ValueId) -> String {
+        let data = self.graph.value(value);
+        match data.role {
+            Role::Bias => "bias",
+            Role::Scale => "scale",
+            Role::Mean => "mean",
+            Role::Variance => "var",
+            Role::Mask => "mask",
+            Role::Probability => "probability",
+            Role::IndexBelow(_) => "index",
+            Role::Weight { fan_in: _ } => "weight",
+            Role::Activation | Role::Exact if data.ty.shape == map.dims && map.label.contains("add") => "residual",
+            Role::Activation | Role::Exact => "other",
+        }
+        .to_owned()
+    }
+
+    fn extra(&mut self, base: &str, value: ValueId, index: Vec<Index>, oob: OutOfBounds) -> Extra {
+        let layout = (self.layout_of)(value);
+        Extra { stem: self.names.stem(base), value, dtype: self.graph.dtype(value), layout, index, oob }
+    }
+
+    /// The optional operands that a node has, and the cluster's epilogues, in order.
+    pub fn epilogues(&mut self, problem: &Problem, cluster: &Cluster) -> Result<Vec<Step>> {
+        let manifest = &problem.template.manifest;
+        let node = self.graph.node(cluster.anchor);
+        let mut steps = Vec::new();
+        for (i, spec) in manifest.optional.iter().enumerate() {
+            let Some(value) = node.inputs.get(manifest.inputs().len() + i).copied().flatten() else { continue };
+            let output = problem.output();
+            let index =
+                spec.access.iter().filter_map(|axis| output.range_of(axis)).map(|range| Index::Dim(range.start)).collect();
+            let stem = spec.name.to_ascii_lowercase();
+            let dtype = self.graph.dtype(node.outputs[0]);
+            let extra = self.extra(&stem, value, index, OutOfBounds::InBounds);
+            let names = [("value", dtype), (spec.name.as_str(), extra.dtype)];
+            let body = scalar(&spec.value, &names)?;
+            steps.push(Step { label: stem, body, reads: vec![StepRead::Previous, StepRead::Extra(Box::new(extra))] });
+        }
+        let mut previous = node.outputs[0];
+        for &epilogue in &cluster.epilogues {
+            let node = self.graph.node(epilogue);
+            let Op::Map(map) = &node.op else { continue };
+            let at = node.inputs.iter().position(|&i| i == Some(previous));
+            steps.push(self.map(map, &node.inputs, at));
+            previous = node.outputs[0];
+        }
+        Ok(steps)
+    }
+}
+
+/// A scalar Python expression over named reads: `value + BIAS`, `max(X, 0)`, `where(X < 0, 0, X)`.
+pub fn scalar(expression: &Expression, names: &[(&str, DType)]) -> Result<Expr> {
+    let mut scalar = Scalar { expression, names, builder: ExprBuilder::new() };
+    let root = scalar.value(&expression.ast, None)?;
+    Ok(scalar.builder.finish(root))
+}
+
+struct Scalar<'a> {
+    expression: &'a Expression,
+    names: &'a [(&'a str, DType)],
+    builder: ExprBuilder,
+}
+
+impl Scalar<'_> {
+    /// A number takes the dtype of what it stands beside.
+    fn value(&mut self, ast: &Ast, beside: Option<DType>) -> Result<ExprId> {
+        let dtype = beside.or_else(|| self.dtype(ast)).unwrap_or(DType::F32);
+        match &ast.kind {
+            ExprKind::Name(name) => match self.names.iter().position(|(n, _)| n == name) {
+                Some(k) => Ok(self.builder.read(k as u32, self.names[k].1)),
+                None => Err(self.expression.error(format!("unknown operand `{name}`"))),
+            },
+            ExprKind::Int(i) if dtype.is_integer() => Ok(self.constant(Constant::Int(*i), dtype)),
+            ExprKind::Int(i) => Ok(self.constant(Constant::float(*i as f64), dtype)),
+            ExprKind::Float(x) => Ok(self.constant(Constant::float(*x), dtype)),
+            ExprKind::Unary(UnaryOp::Neg, a) => {
+                let a = self.value(a, Some(dtype))?;
+                Ok(self.builder.unary(Unary::Neg, a))
+            }
+            ExprKind::Binary(op, a, b) => {
+                let op = match op {
+                    BinaryOp::Add => Binary::Add,
+                    BinaryOp::Sub => Binary::Sub,
+                    BinaryOp::Mul => Binary::Mul,
+                    BinaryOp::Div => Binary::Div,
+                    _ => return Err(self.expression.error("only + - * / are known here")),
+                };
+                self.binary(op, a, b, dtype)
+            }
+            ExprKind::Compare { left, rest } => {
+                let [(op, right)] = rest.as_slice() else { return Err(self.expression.error("one comparison at a time")) };
+                let op = match op {
+                    CompareOp::Eq => Compare::Eq,
+                    CompareOp::Ne => Compare::Ne,
+                    CompareOp::Lt => Compare::Lt,
+                    CompareOp::Le => Compare::Le,
+                    CompareOp::Gt => Compare::Gt,
+                    CompareOp::Ge => Compare::Ge,
+                    _ => return Err(self.expression.error("only comparisons of numbers are known here")),
+                };
+                let dtype = self.dtype(left).or_else(|| self.dtype(right)).unwrap_or(DType::F32);
+                let (a, b) = (self.value(left, Some(dtype))?, self.value(right, Some(dtype))?);
+                Ok(self.builder.compare(op, a, b))
+            }
+            ExprKind::Call { func, args, keywords } if keywords.is_empty() => match (func.as_name(), args.as_slice()) {
+                (Some("max"), [a, b]) => self.binary(Binary::MaxNan, a, b, dtype),
+                (Some("min"), [a, b]) => self.binary(Binary::MinNan, a, b, dtype),
+                (Some("where"), [c, a, b]) => {
+                    let c = self.value(c, None)?;
+                    let (a, b) = (self.value(a, Some(dtype))?, self.value(b, Some(dtype))?);
+                    Ok(self.builder.select(c, a, b))
+                }
+                _ => Err(self.expression.error("only max(a, b), min(a, b) and where(c, a, b) are known here")),
+            },
+            _ => Err(self.expression.error("a scalar expression over operands is needed here")),
+        }
+    }
+
+    fn binary(&mut self, op: Binary, a: &Ast, b: &Ast, dtype: DType) -> Result<ExprId> {
+        let (a, b) = (self.value(a, Some(dtype))?, self.value(b, Some(dtype))?);
+        if self.builder.dtype(a) != self.builder.dtype(b) {
+            return Err(self.expression.error("operands of different dtypes"));
+        }
+        Ok(self.builder.binary(op, a, b))
+    }
+
+    fn constant(&mut self, constant: Constant, dtype: DType) -> ExprId {
+        self.builder.node(crate::expr::Node::Constant(constant), dtype)
+    }
+
+    /// The dtype of the first operand in an expression.
+    fn dtype(&self, ast: &Ast) -> Option<DType> {
+        let mut found = None;
+        super::walk::each_expr(ast, &mut |e| {
+            if let (None, Some(name)) = (found, e.as_name()) {
+                found = self.names.iter().find(|(n, _)| *n == name).map(|(_, d)| *d);
+            }
+        });
+        found
+    }
+}

@@ -1,0 +1,14 @@
+# x=f32[2,3] n=4
+import torch
+import triton
+
+
+@triton.jit
+def k(x, n, BLOCK):
+    pass
+
+
+
+def launch(x, n):
+    for i in range(100000000):
+        y = i

@@ -1,0 +1,3 @@
+# weights={w:f32[4,3]}
+def prepare(weights):
+    return weights["v"]

@@ -1,0 +1,14 @@
+# x=f32[2,3] n=4
+import torch
+import triton
+
+
+@triton.jit
+def k(x, n, BLOCK):
+    pass
+
+
+
+def launch(x, n):
+    if n != 3:
+        raise ValueError(f"n is {n}, x has {tuple(x.shape)}")
