@@ -16,9 +16,10 @@ use decompose::tensor::Storage;
 /// Nanoseconds this thread has run, or wall time where the system does not say.
 fn cpu_nanoseconds() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or_else(|| {
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
-    })
+    text.split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or_else(|| std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64))
 }
 
 fn kernel(entry: &str, constants: &[(&str, i64)], pointers: &[&str], ints: &[&str]) -> Program {
@@ -65,12 +66,7 @@ fn show(name: &str, (ms, report): (f64, RunReport), flop: f64) {
     let rate = if flop > 0.0 { format!("{:6.1} GFLOP/s", flop / ms / 1e6) } else { String::new() };
     println!(
         "{name:32} {ms:8.2} ms {rate}  {} programs, {} instructions, lines {} + {} masked + {} gathered, {} replayed",
-        report.programs,
-        report.instructions,
-        report.lines_copied,
-        report.lines_masked,
-        report.lines_gathered,
-        report.replayed
+        report.programs, report.instructions, report.lines_copied, report.lines_masked, report.lines_gathered, report.replayed
     );
 }
 
@@ -90,8 +86,7 @@ fn vecadd() {
 
 fn softmax() {
     let n = 1024;
-    let program =
-        kernel("softmax", &[("BLOCK", 1024)], &["out_ptr", "in_ptr"], &["in_stride", "out_stride", "columns"]);
+    let program = kernel("softmax", &[("BLOCK", 1024)], &["out_ptr", "in_ptr"], &["in_stride", "out_stride", "columns"]);
     let mut memory = Memory::default();
     let x = memory.insert("x", numbers(n * n));
     let out = memory.allocate("out", DType::F32, n * n);
