@@ -42,13 +42,14 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         .iter()
         .map(|buffer| json!({"dtype": buffer.dtype.name(), "len": buffer.len, "live": [buffer.live.0, buffer.live.1]}))
         .collect();
-    let entries: [(&str, Value); 12] = [
+    let entries: [(&str, Value); 13] = [
         ("format", json!(FORMAT)),
         ("version", json!(VERSION)),
         ("generator", json!(concat!("decompose ", env!("CARGO_PKG_VERSION")))),
         ("name", json!(plan.name)),
         ("model", json!(graph.file)),
         ("seed", json!(options.seed)),
+        ("settings", Value::Object(options.settings.iter().map(|(key, value)| (key.clone(), json!(value))).collect())),
         ("inputs", types(graph.inputs())),
         ("outputs", types(graph.outputs())),
         ("files", Value::Object(hashes)),
