@@ -79,3 +79,5 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
 pub(crate) mod hand_made;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod torch_cases;
