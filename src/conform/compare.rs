@@ -130,6 +130,18 @@ pub fn compare(got: &Tensor, expected: &Tensor, derived: &Derived) -> Comparison
     }
 }
 
+/// The elements outside their bound, in order.
+pub fn failing(got: &Tensor, expected: &Tensor, derived: &Derived) -> Vec<usize> {
+    let (lanes, truth) = (floats(got.storage()), floats(expected.storage()));
+    let element = Element { derived, dtype: got.dtype(), maximum: 0.0 };
+    let fails = |&at: &usize| {
+        let mut part = Part::NONE;
+        element.compare(&mut part, at, lanes[at], truth[at]);
+        part.failures > 0
+    };
+    (0..got.len()).into_par_iter().filter(fails).collect()
+}
+
 /// How one element is judged.
 struct Element<'d> {
     derived: &'d Derived,

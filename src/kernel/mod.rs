@@ -16,6 +16,6 @@ pub mod walk;
 mod filetests;
 
 pub use ir::Kernel;
-pub use lower::{ArgSpec, Specialization, Target, compile};
+pub use lower::{ArgSpec, Specialization, Target, compile, constexpr_params};
 pub use parse::parse;
 pub use verify::{Verified, verify};

@@ -1,0 +1,94 @@
+//! Why an output is wrong, in three classes: A is a fault with a line (the emulator's own messages),
+//! B a wrong shape or grid ([`shape`]), C wrong values.
+//!
+//! Class C looks at the values alone: NaN or infinity where the reference is finite (C001), zeros
+//! everywhere (C002), or anything else (C003), then says *where* and *how* the failing elements
+//! differ ([`places`], [`pattern`]): a border, a tail block, a constant factor, exchanged axes, a shift. Each
+//! pattern names its likely cause; none proves it.
+
+mod pattern;
+mod places;
+mod shape;
+
+use crate::diag::{Diagnostic, codes};
+use crate::reference::floats;
+use crate::tensor::Tensor;
+
+use super::bound::Derived;
+use super::compare::{Comparison, display_index, failing, unflatten};
+
+pub use shape::{grid_mismatch, shape_mismatch};
+
+/// The message for an output that does not conform; `None` when it does. The caller adds the place.
+///
+/// `operand` is the output's name in the kernel's wrapper.
+pub fn values(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived, comparison: &Comparison) -> Option<Diagnostic> {
+    if comparison.passed() {
+        return None;
+    }
+    let (y, r) = (floats(got.storage()), floats(expected.storage()));
+    let total = comparison.elements;
+    let of = |count: usize| if count == total { format!("all {total}") } else { format!("{count} of {total}") };
+    let strange: Vec<usize> = (0..total).filter(|&i| !y[i].is_finite() && r[i].is_finite()).collect();
+    if let Some(&first) = strange.first() {
+        let nans = strange.iter().filter(|&&i| y[i].is_nan()).count();
+        let what = match (nans, strange.len() - nans) {
+            (n, 0) => format!("{} elements are NaN", of(n)),
+            (0, n) => format!("{} elements are infinite", of(n)),
+            (n, m) => format!("{} elements are NaN and {m} infinite", of(n)),
+        };
+        let at = display_index(&unflatten(first, got.shape()));
+        return Some(with_patterns(
+            Diagnostic::new(&codes::HAS_NAN, format!("{operand}: {what} where the reference is finite, first at {at}")).help(
+                "look for a division by zero, the logarithm or root of a negative number, or an exponential that overflows",
+            ),
+            places::places(&strange, got.shape()),
+        ));
+    }
+    let failing = failing(got, expected, derived);
+    if y.iter().all(|&v| v == 0.0) && r.iter().any(|&v| v != 0.0) {
+        return Some(
+            Diagnostic::new(&codes::ALL_ZERO, format!("{operand}: all {total} elements are zero, the reference's are not"))
+                .help("look for a mask that is false everywhere, or offsets that are all out of range"),
+        );
+    }
+    if failing.is_empty() {
+        let message = format!(
+            "{operand}: {} elements lie at a breakpoint and may take either side, more than 1 % of them",
+            of(comparison.unsettled)
+        );
+        return Some(Diagnostic::new(&codes::VALUE_MISMATCH, message).help("give inputs away from breakpoints (--input)"));
+    }
+    let mut diagnostic =
+        Diagnostic::new(&codes::VALUE_MISMATCH, format!("{operand}: {} elements differ from the reference", of(failing.len())));
+    if let Some(worst) = &comparison.worst {
+        diagnostic = diagnostic.note(format!("worst {worst}"));
+    }
+    diagnostic = diagnostic.note(format!(
+        "max_abs_err {:.3e}, max_rel_err {:.3e}, held to {}",
+        comparison.max_abs_err,
+        comparison.max_rel_err,
+        derived.tolerance.describe()
+    ));
+    let found = pattern::all(&y, &r, &failing, got.shape());
+    let fallback = found.is_empty();
+    diagnostic = with_patterns(diagnostic, found);
+    if fallback {
+        diagnostic = diagnostic.help("look at strides, offsets and the decoding of program ids");
+    }
+    Some(diagnostic)
+}
+
+/// Facts become notes; the first cause becomes the remedy unless there is one.
+fn with_patterns(mut diagnostic: Diagnostic, patterns: impl IntoIterator<Item = pattern::Pattern>) -> Diagnostic {
+    for pattern in patterns {
+        diagnostic = diagnostic.note(pattern.fact);
+        if diagnostic.help.is_none() {
+            diagnostic = diagnostic.help(pattern.cause);
+        }
+    }
+    diagnostic
+}
+
+#[cfg(test)]
+mod tests;

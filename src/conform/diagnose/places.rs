@@ -1,0 +1,80 @@
+//! Where failing elements are: a border, the tail of an axis or of the whole, one run, a slab.
+
+use std::collections::BTreeSet;
+
+use super::pattern::{Pattern, pattern};
+use crate::shape::contiguous_strides;
+
+/// The most telling description of the failing places; `None` when none or nearly all elements fail.
+pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
+    let total: usize = shape.iter().product();
+    let (&first, &last) = (failing.first()?, failing.last()?);
+    if failing.len() * 10 > total * 9 {
+        return None;
+    }
+    let strides = contiguous_strides(shape);
+    let coordinate = |at: usize, axis: usize| at / strides[axis] as usize % shape[axis];
+    let sets: Vec<BTreeSet<usize>> =
+        (0..shape.len()).map(|axis| failing.iter().map(|&at| coordinate(at, axis)).collect()).collect();
+    let partial: Vec<usize> = (0..shape.len()).filter(|&axis| sets[axis].len() < shape[axis]).collect();
+
+    if let [axis] = partial[..]
+        && is_tail(&sets[axis], shape[axis])
+        && sets[axis].len() > 1
+    {
+        return Some(pattern(
+            format!("only the end of axis {axis} fails: {}", span(&sets[axis])),
+            format!("check the last block of axis {axis}: its mask, and a grid that is rounded up"),
+        ));
+    }
+    let spatial: Vec<usize> = (2..shape.len()).filter(|&axis| shape[axis] > 5).collect();
+    let edge = |at: usize| {
+        spatial.iter().any(|&axis| {
+            let i = coordinate(at, axis);
+            i < 2 || i + 2 >= shape[axis]
+        })
+    };
+    if !spatial.is_empty() && failing.iter().all(|&at| edge(at)) {
+        return Some(pattern(
+            "only elements at the border of the spatial axes fail",
+            "check the padding: the mask of the window's positions, and what stands where it is false",
+        ));
+    }
+    let run = last - first + 1 == failing.len() && failing.len() > 1;
+    if run && last + 1 == total {
+        return Some(pattern(
+            format!("only the last {} elements in memory order fail", failing.len()),
+            "check the last block: its mask, and a grid that is rounded up",
+        ));
+    }
+    if run {
+        return Some(pattern(
+            format!("the failing elements are one run in memory order, {first} to {last}"),
+            "check how this block's program id is decoded",
+        ));
+    }
+    if partial.is_empty() {
+        return None;
+    }
+    let whole = sets.iter().map(BTreeSet::len).product::<usize>() == failing.len();
+    let at: Vec<_> = partial.iter().map(|&axis| format!("axis {axis} at {}", span(&sets[axis]))).collect();
+    Some(pattern(
+        format!("{} {}", if whole { "exactly the elements fail that have" } else { "all failing elements have" }, at.join(", ")),
+        "check the offset and mask of that axis, and how program ids are decoded into it",
+    ))
+}
+
+/// Whether a set of indices is the end of an axis.
+fn is_tail(set: &BTreeSet<usize>, size: usize) -> bool {
+    set.first().is_some_and(|&first| first > 0 && size - first == set.len())
+}
+
+/// `3`, `56 to 63`, `0, 2, 4`, or a count.
+fn span(set: &BTreeSet<usize>) -> String {
+    match (set.first(), set.last()) {
+        (Some(a), Some(b)) if a == b => a.to_string(),
+        (Some(a), Some(b)) if b - a + 1 == set.len() => format!("{a} to {b}"),
+        _ if set.len() <= 6 => set.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+        _ => format!("{} of its indices", set.len()),
+    }
+}
