@@ -6,3 +6,6 @@ pub mod compare;
 pub mod diagnose;
 pub mod exact;
 pub mod inputs;
+
+#[cfg(test)]
+mod tests;

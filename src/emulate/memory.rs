@@ -218,7 +218,10 @@ fn copy_into(storage: &mut Storage, start: usize, line: Line<'_>) {
 /// How a machine reaches memory.
 pub enum Port<'m> {
     Direct(Committer<'m>),
-    Journalled { memory: &'m Memory, journal: Journal },
+    Journalled {
+        memory: &'m Memory,
+        journal: Journal,
+    },
     /// Handed to another machine.
     Closed,
 }

@@ -79,16 +79,8 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
         Vec::new()
     };
     let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
-    let launch = Launch {
-        program,
-        grid,
-        args,
-        extents,
-        names,
-        checks: options.checks,
-        fuel: options.fuel,
-        memory: options.memory,
-    };
+    let launch =
+        Launch { program, grid, args, extents, names, checks: options.checks, fuel: options.fuel, memory: options.memory };
     let tape = if options.dense { &program.dense } else { &program.lazy };
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
     let outcome = {
@@ -111,7 +103,12 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
 
 fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Result<()> {
     let kernel = &program.kernel;
-    let mismatch = |what: String| Err(Box::new(Diagnostic::new(&codes::HOST_LAUNCH, what).at(&kernel.source, kernel.params.first().map_or_else(Default::default, |p| p.span))));
+    let mismatch = |what: String| {
+        Err(Box::new(
+            Diagnostic::new(&codes::HOST_LAUNCH, what)
+                .at(&kernel.source, kernel.params.first().map_or_else(Default::default, |p| p.span)),
+        ))
+    };
     if args.len() != kernel.params.len() {
         return mismatch(format!("{} takes {} arguments, the launch gives {}", kernel.name, kernel.params.len(), args.len()));
     }
@@ -125,7 +122,10 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
                 let carrier = buffer.lanes.carrier();
                 let fits = dtype.carrier() == carrier || carrier == Carrier::Bool && dtype.size() == 1 && dtype.is_integer();
                 if !fits {
-                    return mismatch(format!("`{}` points to {dtype}, the buffer {} holds another type", param.name, buffer.name));
+                    return mismatch(format!(
+                        "`{}` points to {dtype}, the buffer {} holds another type",
+                        param.name, buffer.name
+                    ));
                 }
                 let extent = Extent::new(view);
                 if extent.lo <= extent.hi && (extent.lo < 0 || extent.hi as usize >= buffer.lanes.len()) {

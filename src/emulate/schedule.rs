@@ -29,7 +29,11 @@ enum Ran {
 }
 
 /// The tape to run on, and the launch cells: the dense tape when the launch part itself is suspect.
-fn prepare<'l>(launch: &'l Launch<'l>, tape: &'l Tape, memory: &Memory) -> diag::Result<(&'l Tape, Arc<Vec<super::value::Cell>>)> {
+fn prepare<'l>(
+    launch: &'l Launch<'l>,
+    tape: &'l Tape,
+    memory: &Memory,
+) -> diag::Result<(&'l Tape, Arc<Vec<super::value::Cell>>)> {
     let mut tape = tape;
     loop {
         let port = Port::Journalled { memory, journal: Journal::default() };
@@ -114,11 +118,8 @@ pub fn run_batches<'l>(
                     (Ran::Done(_) | Ran::Suspect, _) => false,
                 };
                 if !clean {
-                    let again = Committer {
-                        memory: &mut *committer.memory,
-                        shadows: std::mem::take(&mut committer.shadows),
-                        undo: None,
-                    };
+                    let again =
+                        Committer { memory: &mut *committer.memory, shadows: std::mem::take(&mut committer.shadows), undo: None };
                     let (shadows, outcome) = replay_committed(launch, again, program, report);
                     outcome?;
                     committer.shadows = shadows;

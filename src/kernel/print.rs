@@ -35,7 +35,8 @@ fn identifier(name: &str) -> String {
 
 /// A distinct name for every value, in the order of definition.
 fn name_values(kernel: &Kernel) -> Vec<String> {
-    let mut namer = Namer { kernel, taken: HashSet::new(), next: HashMap::new(), names: vec![String::new(); kernel.values.len()], number: 0 };
+    let mut namer =
+        Namer { kernel, taken: HashSet::new(), next: HashMap::new(), names: vec![String::new(); kernel.values.len()], number: 0 };
     for param in &kernel.params {
         namer.name(param.value);
     }
@@ -297,7 +298,8 @@ impl<'k> Printer<'k> {
                 put!(self, "scf.for {} = {} to {} step {}", self.v(i), self.v(*lower), self.v(*upper), self.v(*step));
                 if !init.is_empty() {
                     let carried = body.args.iter().skip(1).zip(init);
-                    let carried: Vec<String> = carried.map(|(&arg, &init)| format!("{} = {}", self.v(arg), self.v(init))).collect();
+                    let carried: Vec<String> =
+                        carried.map(|(&arg, &init)| format!("{} = {}", self.v(arg), self.v(init))).collect();
                     put!(self, " iter_args({}){}", carried.join(", "), self.results_arrow(&inst.results));
                 }
                 put!(self, " : {} {{\n", self.ty(i));

@@ -51,9 +51,7 @@ pub fn verify(kernel: Kernel) -> Result<Verified<Kernel>> {
     match outcome {
         Ok(()) => Ok(Verified(kernel)),
         Err((span, message)) => Err(Box::new(
-            Diagnostic::new(&codes::IR_INVALID, message)
-                .at(&kernel.source, span)
-                .note(format!("kernel: {}", kernel.name)),
+            Diagnostic::new(&codes::IR_INVALID, message).at(&kernel.source, span).note(format!("kernel: {}", kernel.name)),
         )),
     }
 }
@@ -186,7 +184,9 @@ impl Verifier<'_> {
             Terminator::Branch { to, args } => self.branch(*to, args, span),
             Terminator::CondBranch { condition, then, otherwise } => {
                 self.use_value(*condition, span)?;
-                check(*self.ty(*condition) == Type::scalar(Elem::I1), span, || "a branch on something other than an i1".to_owned())?;
+                check(*self.ty(*condition) == Type::scalar(Elem::I1), span, || {
+                    "a branch on something other than an i1".to_owned()
+                })?;
                 self.branch(then.0, &then.1, span)?;
                 self.branch(otherwise.0, &otherwise.1, span)
             }
@@ -275,7 +275,9 @@ impl Verifier<'_> {
             }
             InstKind::Splat(v) => {
                 results(1)?;
-                check(self.ty(*v).is_scalar() && !result_types[0].is_scalar(), span, || "splat takes a scalar to a block".to_owned())?;
+                check(self.ty(*v).is_scalar() && !result_types[0].is_scalar(), span, || {
+                    "splat takes a scalar to a block".to_owned()
+                })?;
                 is(&result_types[0].with_elem(self.ty(*v).elem))
             }
             InstKind::ExpandDims { value, axis } => {
@@ -349,7 +351,9 @@ impl Verifier<'_> {
             }
             InstKind::Fma(a, b, c) => {
                 let x = self.ty(*a);
-                check(x.elem.is_float() && self.ty(*b) == x && self.ty(*c) == x, span, || "operands of fma differ in type".to_owned())?;
+                check(x.elem.is_float() && self.ty(*b) == x && self.ty(*c) == x, span, || {
+                    "operands of fma differ in type".to_owned()
+                })?;
                 is(x)
             }
             InstKind::CompareInt(_, a, b) => {
@@ -466,9 +470,7 @@ impl Verifier<'_> {
             CastKind::FloatToIntS | CastKind::FloatToIntU => a.is_float() && b.is_integer(),
             CastKind::FloatExt => a.is_float() && b.is_float() && wider,
             CastKind::FloatTrunc => a.is_float() && b.is_float() && narrower,
-            CastKind::Bitcast => {
-                a != b && a.bits() == b.bits() && matches!(a, Elem::Ptr(_)) == matches!(b, Elem::Ptr(_))
-            }
+            CastKind::Bitcast => a != b && a.bits() == b.bits() && matches!(a, Elem::Ptr(_)) == matches!(b, Elem::Ptr(_)),
         };
         check(fits && from.shape == to.shape, span, || format!("a {kind:?} of {from} to {to}"))
     }

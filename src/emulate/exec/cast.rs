@@ -207,9 +207,7 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
         (true, false) => match a {
             Cell::Floats(block) => {
                 let lanes = match &block.lanes {
-                    Floats::F32(lanes) if from == Elem::F32 => {
-                        lanes.iter().map(|&x| i64::from(x.to_bits() as i32)).collect()
-                    }
+                    Floats::F32(lanes) if from == Elem::F32 => lanes.iter().map(|&x| i64::from(x.to_bits() as i32)).collect(),
                     Floats::F32(lanes) => lanes.iter().map(|&x| bits(x.into())).collect(),
                     Floats::F64(lanes) => lanes.iter().map(|&x| bits(x)).collect(),
                 };
@@ -253,7 +251,10 @@ mod tests {
         assert_eq!(int(cast(CastKind::ExtS, Elem::I1, Elem::I32, Cell::int(1), pool)).value, -1);
         assert_eq!(int(cast(CastKind::FloatToIntS, Elem::F32, Elem::I32, Cell::float(-2.7), pool)).value, -2);
         assert_eq!(int(cast(CastKind::FloatToIntS, Elem::F32, Elem::I32, Cell::float(3e9), pool)).taint, taint::FLOAT_RANGE);
-        assert_eq!(float_scalar(&cast(CastKind::IntToFloatS, Elem::I32, Elem::F32, Cell::int(16_777_217), pool)).value, 16_777_216.0);
+        assert_eq!(
+            float_scalar(&cast(CastKind::IntToFloatS, Elem::I32, Elem::F32, Cell::int(16_777_217), pool)).value,
+            16_777_216.0
+        );
         assert_eq!(float_scalar(&cast(CastKind::FloatTrunc, Elem::F32, Elem::BF16, Cell::float(1.01), pool)).value, 1.0078125);
         let bits = cast(CastKind::Bitcast, Elem::F32, Elem::I32, Cell::float(-1.0), pool);
         assert_eq!(int(bits).value, -1_082_130_432);

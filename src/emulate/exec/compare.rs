@@ -9,7 +9,9 @@ use super::elementwise::{Side, common_layout, map2, reorder, united_taints};
 use super::float::{scalar as float_scalar, side_f32, side_f64};
 use super::int::wrapped;
 use crate::emulate::value::int::unsigned;
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, IntLanes, Layout, MaskBlock, Pool, Pointer, PtrBlock, Scalar, taint};
+use crate::emulate::value::{
+    Cell, FloatBlock, Floats, IntBlock, IntLanes, Layout, MaskBlock, Pointer, Pool, PtrBlock, Scalar, taint,
+};
 use crate::kernel::ir::{Elem, FloatPredicate, IntPredicate};
 
 pub fn int_lane(predicate: IntPredicate, elem: Elem, x: i64, y: i64) -> bool {
@@ -34,7 +36,9 @@ pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut 
         let (Cell::Int(x), Cell::Int(y)) = (&a, &b) else { return Cell::Int(Scalar { value: 0, taint: taint::POISON }) };
         return Cell::Int(Scalar { value: int_lane(predicate, elem, x.value, y.value).into(), taint: x.taint | y.taint });
     };
-    if pool.lazy && let (Cell::Ints(block), Cell::Int(s)) = (&a, &b) {
+    if pool.lazy
+        && let (Cell::Ints(block), Cell::Int(s)) = (&a, &b)
+    {
         if let Some(mask) = affine_range(predicate, elem, block, *s) {
             return Cell::Mask(mask);
         }
@@ -88,7 +92,9 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
     if s.taint != 0 || block.taints.is_some() || block.layout.rank() != 1 {
         return None;
     }
-    if block.lo >= 0 && s.value >= 0 || !matches!(predicate, IntPredicate::LtU | IntPredicate::LeU | IntPredicate::GtU | IntPredicate::GeU) {
+    if block.lo >= 0 && s.value >= 0
+        || !matches!(predicate, IntPredicate::LtU | IntPredicate::LeU | IntPredicate::GtU | IntPredicate::GeU)
+    {
         // The range alone may decide.
         let (all, none) = match predicate {
             IntPredicate::LtS | IntPredicate::LtU => (block.hi < s.value, block.lo >= s.value),
@@ -109,7 +115,9 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
     // Monotone lanes: the first that is not below (or above) the scalar.
     let clamp = |i: i64| i.clamp(0, n) as usize;
     // The number of leading lanes with base + step·i < v (step > 0), and with > v (step < 0).
-    let leading = |v: i64| if step > 0 { clamp((v - base + step - 1).div_euclid(step)) } else { clamp((base - v - step - 1).div_euclid(-step)) };
+    let leading = |v: i64| {
+        if step > 0 { clamp((v - base + step - 1).div_euclid(step)) } else { clamp((base - v - step - 1).div_euclid(-step)) }
+    };
     let (from, to) = match (predicate, step > 0) {
         (IntPredicate::LtS, true) => (0, leading(s.value)),
         (IntPredicate::LeS, true) => (0, leading(s.value.checked_add(1)?)),
@@ -306,7 +314,8 @@ mod tests {
     #[test]
     fn affine_ranges_equal_lane_by_lane() {
         let pool = &mut Pool::new(true);
-        let predicates = [IntPredicate::LtS, IntPredicate::LeS, IntPredicate::GtS, IntPredicate::GeS, IntPredicate::Eq, IntPredicate::LtU];
+        let predicates =
+            [IntPredicate::LtS, IntPredicate::LeS, IntPredicate::GtS, IntPredicate::GeS, IntPredicate::Eq, IntPredicate::LtU];
         for step in [-3i64, -1, 0, 1, 2, 5] {
             for base in [-7i64, 0, 3] {
                 for value in -20..20 {

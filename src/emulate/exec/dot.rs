@@ -45,11 +45,7 @@ impl Machine<'_> {
 
     fn dot_f32(&mut self, dot: &tape::Dot, at: &Instruction) -> Step<Cell> {
         let (m, n, k) = (dot.m, dot.n, dot.k);
-        let acc = if dot.take_acc {
-            self.take(dot.acc)
-        } else {
-            self.cell(dot.acc).clone()
-        };
+        let acc = if dot.take_acc { self.take(dot.acc) } else { self.cell(dot.acc).clone() };
         let vector_m = match acc.layout() {
             Some(layout) if layout.is_full() => layout.inner_axis() == 0 && m > 1,
             _ => self.prefers_m(dot),
@@ -179,14 +175,7 @@ impl Machine<'_> {
         }
     }
 
-    fn operand_load(
-        &mut self,
-        load: &LoadTile,
-        shape: [usize; 2],
-        outer: usize,
-        vector: bool,
-        out: &mut [f32],
-    ) -> Step<Loaded> {
+    fn operand_load(&mut self, load: &LoadTile, shape: [usize; 2], outer: usize, vector: bool, out: &mut [f32]) -> Step<Loaded> {
         let resolved = resolve(&load.tile, &self.state.cells, self.launch).ok_or(Stop::Suspect)?;
         let extent = extent(self.launch, resolved.arg);
         let buffer = self.port.buffer(extent.buffer);
@@ -214,7 +203,18 @@ impl Machine<'_> {
             let mut copy = self.pool.f32(out.len());
             let mut natural_taints = None;
             let lanes = &mut scratch.lanes;
-            lines(&resolved, best, &natural, &mut source, other, missing, &mut copy, &mut natural_taints, lanes, &mut self.report)?;
+            lines(
+                &resolved,
+                best,
+                &natural,
+                &mut source,
+                other,
+                missing,
+                &mut copy,
+                &mut natural_taints,
+                lanes,
+                &mut self.report,
+            )?;
             transpose(&copy, shape[best], shape[1 - best], out);
             taints = natural_taints.map(|t| super::elementwise::reorder(t.into(), &natural, &layout).into_owned());
             self.pool.give_back_f32(copy);
@@ -305,4 +305,3 @@ fn transpose(from: &[f32], n: usize, lines: usize, to: &mut [f32]) {
 fn truncate(lanes: &mut [f32]) {
     lanes.iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits() & 0xffff_e000));
 }
-

@@ -79,8 +79,7 @@ impl Machine<'_> {
         let exists = element >= 0 && (element as usize) < self.port.buffer(extent.buffer).lanes.len();
         if !exists || self.launch.checks.bounds && !extent.contains(element) {
             let masked = access.mask.is_some();
-            return self
-                .stop(|| bounds::outside(self, arg, extent, element, &self.lane_name(shape, lane), masked, store, at));
+            return self.stop(|| bounds::outside(self, arg, extent, element, &self.lane_name(shape, lane), masked, store, at));
         }
         Ok(element as usize)
     }
@@ -108,8 +107,7 @@ impl Machine<'_> {
             let found = self.check_lane(&access, lane, shape, false, at)?;
             if self.launch.checks.uninitialised && first_undefined(self.port.buffer(id), found, 1).is_some() {
                 let offset = found as i64 - extent(self.launch, access.arg).pointer;
-                return self
-                    .stop(|| uninitialised::undefined(self, access.arg, offset, &self.lane_name(shape, lane), at));
+                return self.stop(|| uninitialised::undefined(self, access.arg, offset, &self.lane_name(shape, lane), at));
             }
             if self.port.watches_reads(id)
                 && let Err(conflict) = self.port.read(self.linear, id, found, 1)
@@ -232,12 +230,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn write_one(
-        &mut self,
-        id: crate::emulate::launch::BufferId,
-        element: usize,
-        line: Line<'_>,
-    ) -> Result<(), race::Conflict> {
+    fn write_one(&mut self, id: crate::emulate::launch::BufferId, element: usize, line: Line<'_>) -> Result<(), race::Conflict> {
         self.port.write(self.linear, id, element, line)
     }
 
@@ -251,4 +244,3 @@ impl Machine<'_> {
         }
     }
 }
-

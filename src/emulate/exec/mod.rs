@@ -142,7 +142,8 @@ pub struct Machine<'l> {
 impl<'l> Machine<'l> {
     pub fn new(launch: &'l Launch<'l>, tape: &'l Tape, port: Port<'l>) -> Machine<'l> {
         let tables = tape.tables.iter().map(|t| Table { columns: t.columns, ..Table::default() }).collect();
-        let cells = Cells { local: vec![Cell::Empty; tape.locals], launch: Arc::new(vec![Cell::Empty; tape.launch_cells]), tables };
+        let cells =
+            Cells { local: vec![Cell::Empty; tape.locals], launch: Arc::new(vec![Cell::Empty; tape.launch_cells]), tables };
         let pool = Pool::new(tape.lazy);
         Machine {
             launch,

@@ -22,7 +22,8 @@ impl Machine<'_> {
     pub(super) fn reduce(&mut self, reduce: &Reduce) -> Step {
         let n = reduce.shape[reduce.axis];
         if self.pool.lazy
-            && let (Some(Combiner::Float(op)), [operand], [result]) = (reduce.known, reduce.operands.as_slice(), reduce.results.as_slice())
+            && let (Some(Combiner::Float(op)), [operand], [result]) =
+                (reduce.known, reduce.operands.as_slice(), reduce.results.as_slice())
             && let Some(cell) = float_reduce(op, reduce, self.state.cells.get(*operand), &mut self.pool)
         {
             self.set(*result, cell);
@@ -62,8 +63,7 @@ impl Machine<'_> {
             }
             count = half;
         }
-        let out_shape: Vec<usize> =
-            shape.iter().enumerate().filter(|(a, _)| *a != reduce.axis).map(|(_, &s)| s).collect();
+        let out_shape: Vec<usize> = shape.iter().enumerate().filter(|(a, _)| *a != reduce.axis).map(|(_, &s)| s).collect();
         for (lane, &result) in lanes.iter().zip(&reduce.results) {
             let cell = if out_shape.is_empty() {
                 first_lane(lane)
@@ -185,7 +185,12 @@ fn float_reduce(op: FloatBinary, reduce: &Reduce, cell: &Cell, pool: &mut Pool) 
                         } else if pairs >= 8 {
                             let (left, right) = work.split_at_mut(half);
                             let copy = left[..pairs].to_vec();
-                            $combine(op, &Side::Many((&copy[..]).into()), &Side::Many((&right[..pairs]).into()), &mut left[..pairs]);
+                            $combine(
+                                op,
+                                &Side::Many((&copy[..]).into()),
+                                &Side::Many((&right[..pairs]).into()),
+                                &mut left[..pairs],
+                            );
                         } else {
                             for i in 0..pairs {
                                 work[i] = $one(op, work[i], work[half + i]);
@@ -235,4 +240,3 @@ fn float_reduce(op: FloatBinary, reduce: &Reduce, cell: &Cell, pool: &mut Pool) 
         }
     })
 }
-

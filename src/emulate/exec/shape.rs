@@ -16,16 +16,12 @@ pub fn ordered(cell: &Cell, layout: &Layout) -> Cell {
     }
     let taints: Taints =
         cell.taints().as_ref().map(|t| Arc::new(reorder(Cow::Borrowed(t.as_slice()), &from, layout).into_owned()));
-    let ints = |block: &IntBlock| {
-        IntBlock::dense(*layout, reorder(block.values(), &from, layout).into_owned(), taints.clone())
-    };
+    let ints = |block: &IntBlock| IntBlock::dense(*layout, reorder(block.values(), &from, layout).into_owned(), taints.clone());
     match cell {
         Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => cell.clone(),
         Cell::Ints(block) => Cell::Ints(ints(block)),
         Cell::Ptrs(block) => Cell::Ptrs(PtrBlock { arg: block.arg, offsets: ints(&block.offsets) }),
-        Cell::Mask(block) => {
-            Cell::Mask(MaskBlock::dense(*layout, reorder(block.values(), &from, layout).into_owned(), taints))
-        }
+        Cell::Mask(block) => Cell::Mask(MaskBlock::dense(*layout, reorder(block.values(), &from, layout).into_owned(), taints)),
         Cell::Floats(block) => {
             let lanes = match &block.lanes {
                 Floats::F32(l) => Floats::F32(Arc::new(reorder(Cow::Borrowed(l.as_slice()), &from, layout).into_owned())),
@@ -63,9 +59,7 @@ pub fn materialise(cell: &Cell, elem: Elem, shape: &[usize], pool: &mut Pool) ->
             lanes.fill(s.value as f32);
             Cell::f32_block(layout, lanes, taints(s.taint))
         }
-        Cell::Ptr(p) => {
-            Cell::Ptrs(PtrBlock { arg: p.arg, offsets: IntBlock::dense(layout, vec![p.offset; n], taints(p.taint)) })
-        }
+        Cell::Ptr(p) => Cell::Ptrs(PtrBlock { arg: p.arg, offsets: IntBlock::dense(layout, vec![p.offset; n], taints(p.taint)) }),
         block => ordered(block, &layout),
     }
 }

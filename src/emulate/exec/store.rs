@@ -161,4 +161,3 @@ fn strided<'v, T: Copy>(values: &'v [T], first: usize, step: usize, len: usize, 
     out.extend((0..len).map(|i| values[first + i * step]));
     out
 }
-

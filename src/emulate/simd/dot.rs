@@ -189,12 +189,32 @@ mod x86 {
     }
 
     kernel!(
-        panel_avx2, rows_avx2, dot_avx2, "avx2,fma", 8, 2, 6, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_set1_ps,
-        _mm256_fmadd_ps, _mm256_setzero_ps
+        panel_avx2,
+        rows_avx2,
+        dot_avx2,
+        "avx2,fma",
+        8,
+        2,
+        6,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_set1_ps,
+        _mm256_fmadd_ps,
+        _mm256_setzero_ps
     );
     kernel!(
-        panel_avx512, rows_avx512, dot_avx512, "avx512f", 16, 2, 12, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_set1_ps,
-        _mm512_fmadd_ps, _mm512_setzero_ps
+        panel_avx512,
+        rows_avx512,
+        dot_avx512,
+        "avx512f",
+        16,
+        2,
+        12,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_set1_ps,
+        _mm512_fmadd_ps,
+        _mm512_setzero_ps
     );
 }
 

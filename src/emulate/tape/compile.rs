@@ -108,7 +108,9 @@ impl<'k> Builder<'k> {
             self.insts(&block.insts)?;
             exits.push(match &block.terminator {
                 Terminator::Return => (None, Vec::new()),
-                Terminator::Branch { to, args } => (None, vec![(to.0 as usize, self.hand_over(&kernel.blocks[to.0 as usize].args, args))]),
+                Terminator::Branch { to, args } => {
+                    (None, vec![(to.0 as usize, self.hand_over(&kernel.blocks[to.0 as usize].args, args))])
+                }
                 Terminator::CondBranch { condition, then, otherwise } => {
                     let condition = self.cell(*condition);
                     let both = [then, otherwise]
@@ -121,10 +123,7 @@ impl<'k> Builder<'k> {
     }
 
     fn hand_over(&mut self, to: &[Value], from: &[Value]) -> Vec<Handover> {
-        to.iter()
-            .zip(from)
-            .map(|(&to, &from)| Handover { to: self.cell(to), from: self.cell(from) })
-            .collect()
+        to.iter().zip(from).map(|(&to, &from)| Handover { to: self.cell(to), from: self.cell(from) }).collect()
     }
 
     pub fn form(&self, value: Value) -> Form {
@@ -210,7 +209,9 @@ impl<'k> Builder<'k> {
                     None => self.pointwise(&[*ptr, *offset], span, |s| Code::AddPtr(s[0], s[1], elem(*offset))),
                 }
             }
-            InstKind::Load { ptr, mask, other } => self.load(*ptr, *mask, *other, result.expect("invariant: a load has a result"), span),
+            InstKind::Load { ptr, mask, other } => {
+                self.load(*ptr, *mask, *other, result.expect("invariant: a load has a result"), span)
+            }
             InstKind::Store { ptr, value, mask } => {
                 self.store(*ptr, *value, *mask, span);
                 return Ok(());
@@ -240,11 +241,10 @@ impl<'k> Builder<'k> {
                     None => self.pointwise(&[*a, *b], span, |s| Code::CompareInt(*p, elem(*a), s[0], s[1])),
                 }
             }
-            InstKind::CompareFloat(p, a, b) => {
-                self.pointwise(&[*a, *b], span, |s| Code::CompareFloat(*p, elem(*a), s[0], s[1]))
-            }
+            InstKind::CompareFloat(p, a, b) => self.pointwise(&[*a, *b], span, |s| Code::CompareFloat(*p, elem(*a), s[0], s[1])),
             InstKind::Select { condition, then, other } => {
-                let split = if kernel.ty(*then).shape.len() < 2 { None } else { self.split_select(*condition, *then, *other, span) };
+                let split =
+                    if kernel.ty(*then).shape.len() < 2 { None } else { self.split_select(*condition, *then, *other, span) };
                 match split {
                     Some(form) => form,
                     None => self.pointwise(&[*condition, *then, *other], span, |s| Code::Select(elem(*then), s[0], s[1], s[2])),
@@ -395,7 +395,11 @@ impl<'k> Builder<'k> {
         if combine.insts.iter().any(|i| {
             matches!(
                 i.kind,
-                InstKind::For { .. } | InstKind::If { .. } | InstKind::While { .. } | InstKind::Load { .. } | InstKind::Store { .. }
+                InstKind::For { .. }
+                    | InstKind::If { .. }
+                    | InstKind::While { .. }
+                    | InstKind::Load { .. }
+                    | InstKind::Store { .. }
             )
         }) {
             return Err(self.unsupported("control flow or memory in the combine function of a reduce".to_owned(), inst.span));
@@ -519,8 +523,7 @@ impl<'k> Builder<'k> {
     fn lower_if(&mut self, inst: &Inst, condition: Value, then: &Region, otherwise: &Region) -> diag::Result<()> {
         let condition = self.cell(condition);
         let outer = self.place.current;
-        let results: Vec<Slot> =
-            inst.results.iter().map(|&r| self.place.local(outer, self.kernel.ty(r).is_scalar())).collect();
+        let results: Vec<Slot> = inst.results.iter().map(|&r| self.place.local(outer, self.kernel.ty(r).is_scalar())).collect();
         let mut branch = |region: &Region| -> diag::Result<(StreamId, Vec<Handover>)> {
             let stream = self.place.open(StreamKind::Guarded, outer);
             self.place.current = stream;
@@ -616,7 +619,8 @@ impl Carried {
             (Carried::Invariant(_), Form::Mask(a), Form::Mask(b)) if a == b => false,
             (Carried::Parts { init: _, changes }, Form::Sum(a), Form::Sum(b)) => {
                 let mut new = false;
-                let parts = std::iter::once((Some(a.base), Some(b.base))).chain(a.terms.iter().copied().zip(b.terms.iter().copied()));
+                let parts =
+                    std::iter::once((Some(a.base), Some(b.base))).chain(a.terms.iter().copied().zip(b.terms.iter().copied()));
                 for (changes, (a, b)) in changes.iter_mut().zip(parts) {
                     if a != b && !*changes {
                         *changes = true;
@@ -701,7 +705,8 @@ fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred: &mut Hash
                     continue;
                 }
                 let Some(found) = insts[..at].iter().rposition(|i| i.results.contains(operand)) else { continue };
-                let quiet = insts[found..at].iter().all(|i| regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }));
+                let quiet =
+                    insts[found..at].iter().all(|i| regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }));
                 if quiet && matches!(insts[found].kind, InstKind::Load { .. }) {
                     deferred.insert(*operand);
                 }

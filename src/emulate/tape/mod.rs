@@ -19,8 +19,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::kernel::ir::{
-    BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel,
-    Literal,
+    BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
 };
 use crate::source::Span;
 
@@ -207,13 +206,30 @@ pub enum Code {
     /// Goes on when the condition is true, jumps otherwise.
     BranchUnless(Slot, usize),
     /// Starts a loop: the counter (the instruction's result) is zero and the cell gets `lower`.
-    LoopStart { variable: Slot, lower: Slot },
+    LoopStart {
+        variable: Slot,
+        lower: Slot,
+    },
     /// Leaves the loop when `variable` has reached `upper`.
-    LoopTest { variable: Slot, upper: Slot, step: Slot, exit: usize },
+    LoopTest {
+        variable: Slot,
+        upper: Slot,
+        step: Slot,
+        exit: usize,
+    },
     /// `variable += step`, counter += 1, and back to the test.
-    LoopNext { variable: Slot, step: Slot, test: usize },
+    LoopNext {
+        variable: Slot,
+        step: Slot,
+        test: usize,
+    },
     /// Makes the table's row of this iteration current, filling it by the code at `start` when it is new.
-    TableRow { table: usize, counter: Slot, variable: Slot, start: usize },
+    TableRow {
+        table: usize,
+        counter: Slot,
+        variable: Slot,
+        start: usize,
+    },
     Return,
 }
 

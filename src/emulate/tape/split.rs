@@ -83,7 +83,11 @@ impl Builder<'_> {
         match self.form(value) {
             Form::Mask(mask) => mask,
             Form::Cell(slot) if ty.is_scalar() || self.place.is_scalar(slot) => {
-                if self.is_constant(slot, 1) { Vec::new() } else { vec![Conjunct::Scalar(slot)] }
+                if self.is_constant(slot, 1) {
+                    Vec::new()
+                } else {
+                    vec![Conjunct::Scalar(slot)]
+                }
             }
             Form::Cell(slot) if ty.shape.len() == 1 && self.place.lazy => vec![Conjunct::Axis(0, slot)],
             Form::Cell(slot) => vec![Conjunct::Block(slot)],
@@ -174,11 +178,8 @@ impl Builder<'_> {
         let elem = self.kernel.ty(offset).elem;
         self.guard(&o, elem, span);
         let scalar = self.place.is_scalar(p.base) && self.place.is_scalar(o.base);
-        let base = if self.is_constant(o.base, 0) {
-            p.base
-        } else {
-            self.place.pure(Code::AddPtr(p.base, o.base, elem), scalar, span)
-        };
+        let base =
+            if self.is_constant(o.base, 0) { p.base } else { self.place.pure(Code::AddPtr(p.base, o.base, elem), scalar, span) };
         let mut terms = Terms::new();
         for axis in 0..p.terms.len() {
             terms.push(match (p.terms[axis], o.terms[axis]) {
@@ -385,9 +386,7 @@ impl Builder<'_> {
             let mut out = Vec::new();
             for conjunct in mask {
                 out.push(match conjunct {
-                    Conjunct::Axis(axis, s) if grown(axis) => {
-                        Conjunct::Scalar(self.place.pure(Code::OnlyLane(s), true, span))
-                    }
+                    Conjunct::Axis(axis, s) if grown(axis) => Conjunct::Scalar(self.place.pure(Code::OnlyLane(s), true, span)),
                     Conjunct::Block(s) => {
                         Conjunct::Block(self.place.pure(Code::Broadcast(s, SmallVec::from_slice(shape)), false, span))
                     }

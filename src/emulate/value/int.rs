@@ -9,7 +9,10 @@ use crate::kernel::ir::Elem;
 #[derive(Clone, Debug)]
 pub enum IntLanes {
     /// `base + step·i` along the only axis.
-    Affine { base: i64, step: i64 },
+    Affine {
+        base: i64,
+        step: i64,
+    },
     Dense(Arc<Vec<i64>>),
 }
 

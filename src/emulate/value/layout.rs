@@ -107,17 +107,13 @@ impl Layout {
     /// Equal but for the strides of axes of size 1.
     pub fn same_order(&self, other: &Layout) -> bool {
         self.rank == other.rank
-            && (0..self.rank()).all(|a| {
-                self.shape[a] == other.shape[a] && (self.shape[a] == 1 || self.strides[a] == other.strides[a])
-            })
+            && (0..self.rank())
+                .all(|a| self.shape[a] == other.shape[a] && (self.shape[a] == 1 || self.strides[a] == other.strides[a]))
     }
 
     /// The axis of stride 1 among axes longer than 1; the last axis when there is none.
     pub fn inner_axis(&self) -> usize {
-        (0..self.rank())
-            .rev()
-            .find(|&a| self.size(a) > 1 && self.stride(a) == 1)
-            .unwrap_or(self.rank().saturating_sub(1))
+        (0..self.rank()).rev().find(|&a| self.size(a) > 1 && self.stride(a) == 1).unwrap_or(self.rank().saturating_sub(1))
     }
 
     /// Axis order of a full layout with every repeated axis given lanes of its own: the same order

@@ -130,9 +130,7 @@ impl Cell {
             Cell::Ints(block) => Cell::Ints(block.with_layout(layout, pool)),
             Cell::Mask(block) => Cell::Mask(block.with_layout(layout, pool)),
             Cell::Floats(block) => Cell::Floats(FloatBlock { layout, ..block.clone() }),
-            Cell::Ptrs(block) => {
-                Cell::Ptrs(PtrBlock { arg: block.arg, offsets: block.offsets.with_layout(layout, pool) })
-            }
+            Cell::Ptrs(block) => Cell::Ptrs(PtrBlock { arg: block.arg, offsets: block.offsets.with_layout(layout, pool) }),
         }
     }
 }

@@ -123,8 +123,7 @@ impl<'a> Lower<'a, '_> {
         }
         let mut diagnostic = self.rejected(span, format!("`{name}` is not defined here"));
         diagnostic.notes.push(format!("names in scope: {}", self.scope.names().join(", ")));
-        diagnostic.help =
-            Some("a name bound in one branch of an `if`, or first inside a loop, is gone behind it".to_owned());
+        diagnostic.help = Some("a name bound in one branch of an `if`, or first inside a loop, is gone behind it".to_owned());
         Err(diagnostic)
     }
 
@@ -160,7 +159,8 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn attribute(&mut self, span: Span, value: Val<'a>, name: &str) -> Result<Val<'a>> {
-        let unknown = |lower: &Self, value: &Val<'a>| lower.unsupported(span, format!("attribute `{name}` of {}", value.describe()));
+        let unknown =
+            |lower: &Self, value: &Val<'a>| lower.unsupported(span, format!("attribute `{name}` of {}", value.describe()));
         match &value {
             Val::Path(path) => self.resolve(span, format!("{path}.{name}")),
             Val::Tensor(tensor) => match name {

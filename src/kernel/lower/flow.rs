@@ -95,13 +95,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// An `scf.if` in a helper whose branches run to the end of the function.
-    fn returning_if(
-        &mut self,
-        span: Span,
-        condition: &Tensor,
-        body: &Rest<'a, '_>,
-        orelse: &Rest<'a, '_>,
-    ) -> Result<Flow<'a>> {
+    fn returning_if(&mut self, span: Span, condition: &Tensor, body: &Rest<'a, '_>, orelse: &Rest<'a, '_>) -> Result<Flow<'a>> {
         if self.frame.loops > 0 {
             return Err(self.rejected(span, "`return` inside a loop"));
         }
@@ -121,7 +115,10 @@ impl<'a> Lower<'a, '_> {
         let (then_value, other_value) = if then_value.same_type(&other_value) {
             (then_value, other_value)
         } else {
-            (self.in_region(&mut then, |l| l.materialise(span, &then_value))?, self.in_region(&mut otherwise, |l| l.materialise(span, &other_value))?)
+            (
+                self.in_region(&mut then, |l| l.materialise(span, &then_value))?,
+                self.in_region(&mut otherwise, |l| l.materialise(span, &other_value))?,
+            )
         };
         if !then_value.same_type(&other_value) {
             let message =
@@ -328,9 +325,7 @@ impl<'a> Lower<'a, '_> {
                 self.b.span = span;
                 Ok(Val::Tensor(self.to_tensor(span, &value)?))
             }
-            Val::Tuple(items) => {
-                Ok(Val::Tuple(items.into_iter().map(|item| self.storable(span, item)).collect::<Result<_>>()?))
-            }
+            Val::Tuple(items) => Ok(Val::Tuple(items.into_iter().map(|item| self.storable(span, item)).collect::<Result<_>>()?)),
             Val::Const(Constant::None) | Val::Tensor(_) | Val::Type(_) => Ok(value),
             other => {
                 let message = format!("{} cannot be assigned to a variable; annotate it as tl.constexpr", other.describe());
@@ -642,7 +637,11 @@ impl<'a> Lower<'a, '_> {
                 Some("arg2") => given[1] = Some((value, keyword.span)),
                 // Hints to the compiler's pipeliner; they do not change values.
                 Some(
-                    "num_stages" | "loop_unroll_factor" | "disallow_acc_multi_buffer" | "flatten" | "warp_specialize"
+                    "num_stages"
+                    | "loop_unroll_factor"
+                    | "disallow_acc_multi_buffer"
+                    | "flatten"
+                    | "warp_specialize"
                     | "disable_licm",
                 ) => {}
                 _ => return Err(self.rejected(keyword.span, "an unknown argument of range")),
@@ -768,7 +767,10 @@ impl<'a> Lower<'a, '_> {
                 Condition::Known(_) => return Err(self.rejected(test.span, "a `while` with a compile-time condition")),
             },
             other => {
-                return Err(self.rejected(test.span, format!("a `while` over {}; its condition must be a run-time value", other.describe())));
+                return Err(self.rejected(
+                    test.span,
+                    format!("a `while` over {}; its condition must be a run-time value", other.describe()),
+                ));
             }
         };
         let mut yields = vec![condition.value];

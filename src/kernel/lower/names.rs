@@ -150,7 +150,8 @@ impl<'a> Names<'a> {
         match self.globals.get(name) {
             Some(Global::Jit(function)) => Ok(function),
             Some(Global::Plain(span)) => Err(Box::new(
-                Diagnostic::new(&codes::KERNEL_ENTRY, format!("`{name}` is not decorated with @triton.jit")).at(&self.file, *span),
+                Diagnostic::new(&codes::KERNEL_ENTRY, format!("`{name}` is not decorated with @triton.jit"))
+                    .at(&self.file, *span),
             )),
             Some(Global::Import(_) | Global::Constexpr(_) | Global::Other(_)) | None => {
                 let jits = self.globals.iter().filter(|(_, global)| matches!(global, Global::Jit(_)));

@@ -259,9 +259,7 @@ impl<'a> Lower<'a, '_> {
                 let shift = if unsigned { IntBinary::ShrU } else { IntBinary::ShrS };
                 self.bitwise(span, op, shift, left, right)
             }
-            BinaryOp::Pow | BinaryOp::MatMul => {
-                Err(self.rejected(span, format!("`{}` on run-time values", binary_symbol(op))))
-            }
+            BinaryOp::Pow | BinaryOp::MatMul => Err(self.rejected(span, format!("`{}` on run-time values", binary_symbol(op)))),
         }
     }
 
@@ -342,9 +340,7 @@ impl<'a> Lower<'a, '_> {
     /// `op value`.
     pub fn unary(&mut self, span: Span, op: UnaryOp, value: &Val<'a>) -> Result<Val<'a>> {
         match value {
-            Val::Const(constant) => {
-                Ok(Val::Const(constant.unary(op).map_err(|error| self.rejected(span, error.to_string()))?))
-            }
+            Val::Const(constant) => Ok(Val::Const(constant.unary(op).map_err(|error| self.rejected(span, error.to_string()))?)),
             Val::Tensor(tensor) => match op {
                 UnaryOp::Pos => Ok(value.clone()),
                 UnaryOp::Neg => self.negate(span, tensor),

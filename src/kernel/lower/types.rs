@@ -214,7 +214,10 @@ pub fn number_type(value: &Constant) -> Option<DType> {
         Constant::Int(i) if u32::try_from(*i).is_ok() => Some(DType::U32),
         Constant::Int(_) => Some(DType::I64),
         Constant::Float(x) => {
-            let fits = x.is_nan() || x.is_infinite() || *x == 0.0 || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
+            let fits = x.is_nan()
+                || x.is_infinite()
+                || *x == 0.0
+                || (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&x.abs());
             Some(if fits { DType::F32 } else { DType::F64 })
         }
         Constant::Str(_) | Constant::None | Constant::Tuple(_) => None,

@@ -38,7 +38,9 @@ pub enum Val<'a> {
     /// A module or something in it that is not resolved yet, by its full dotted name.
     Path(String),
     /// `a:b:c` in a subscript; whether any bound was given.
-    Slice { bounded: bool },
+    Slice {
+        bounded: bool,
+    },
 }
 
 impl<'a> Val<'a> {

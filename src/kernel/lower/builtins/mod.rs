@@ -50,16 +50,8 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 8] = [
-    create::TABLE,
-    memory::TABLE,
-    math::TABLE,
-    reduce::TABLE,
-    shape::TABLE,
-    convert::TABLE,
-    dot::TABLE,
-    control::TABLE,
-];
+static TABLES: [&[Builtin]; 8] =
+    [create::TABLE, memory::TABLE, math::TABLE, reduce::TABLE, shape::TABLE, convert::TABLE, dot::TABLE, control::TABLE];
 
 fn find(name: &str) -> Option<&'static Builtin> {
     TABLES.iter().copied().flatten().find(|builtin| builtin.name == name)
@@ -102,7 +94,10 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 
 /// Modules below `triton.language`, and the enumeration that works like one.
 pub fn is_module(name: &str) -> bool {
-    matches!(name, "math" | "core" | "standard" | "extra" | "extra.libdevice" | "extra.cuda" | "extra.cuda.libdevice" | "PropagateNan")
+    matches!(
+        name,
+        "math" | "core" | "standard" | "extra" | "extra.libdevice" | "extra.cuda" | "extra.cuda.libdevice" | "PropagateNan"
+    )
 }
 
 impl<'a> Lower<'a, '_> {
@@ -130,7 +125,8 @@ impl<'a> Lower<'a, '_> {
             let message = format!("{what} must be a compile-time integer, not {}", arg.val.describe());
             let mut diagnostic = self.rejected(arg.span, message);
             if matches!(arg.val, Val::Tensor(_)) {
-                diagnostic.help = Some("an assignment makes a number a run-time value; annotate it: `n: tl.constexpr = …`".to_owned());
+                diagnostic.help =
+                    Some("an assignment makes a number a run-time value; annotate it: `n: tl.constexpr = …`".to_owned());
             }
             diagnostic
         })

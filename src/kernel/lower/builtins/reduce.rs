@@ -36,9 +36,14 @@ pub static TABLE: &[Builtin] = &[
 #[derive(Clone, Copy)]
 enum Combine<'a> {
     Binary(BinaryOp),
-    Extreme { max: bool },
+    Extreme {
+        max: bool,
+    },
     /// The greater (or smaller) value with its index; ties go to the smaller index, or to either.
-    ExtremeIndex { max: bool, tie_left: bool },
+    ExtremeIndex {
+        max: bool,
+        tie_left: bool,
+    },
     Function(&'a FunctionDef),
 }
 

@@ -81,7 +81,8 @@ fn order<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, rank: usize) -> Result<
     let mut sorted = order.clone();
     sorted.sort_unstable();
     if sorted != (0..rank).collect::<Vec<_>>() {
-        return Err(lower.type_error(args.span, format!("the axes of `tl.{}` must be 0 to {} in some order", args.builtin.name, rank - 1)));
+        return Err(lower
+            .type_error(args.span, format!("the axes of `tl.{}` must be 0 to {} in some order", args.builtin.name, rank - 1)));
     }
     Ok(order)
 }
