@@ -57,6 +57,7 @@ codes! {
     KERNEL_ENTRY = "K004", Usage, "no such kernel";
     IR_INVALID = "K005", Internal, "kernel IR is not well formed";
     IR_SYNTAX = "K006", Usage, "TTIR syntax error";
+    KERNEL_ARGUMENTS = "K007", Usage, "arguments do not fit the kernel";
 
     OUT_OF_BOUNDS_LOAD = "A001", Bug, "load out of bounds";
     OUT_OF_BOUNDS_STORE = "A002", Bug, "store out of bounds";

@@ -225,6 +225,9 @@ pub(crate) fn plan() -> Plan {
         add(&mut g, map("shift", &[4], &[&[4], &[4], &[4]], shift.finish(root)), &[beta, mean, s], "bn.shift", &[4], ("", ""));
     let (fused, c2) = add(&mut g, conv, &[x, w2, b2], "c.folded", &SIZE, ("Conv", "conv"));
     g.set_covers(fused, vec![conv_node, bn_node]);
+    for node in [p0, p1, p2] {
+        g.set_covers(node, vec![]);
+    }
     g.replace_uses(n, c2);
     g.remove_node(bn_node);
     g.remove_node(conv_node);

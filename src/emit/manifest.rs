@@ -7,7 +7,6 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::subject::imported_value;
 use super::{EmitOptions, Files, kernel_path};
 use crate::graph::{Graph, ValueId};
 use crate::select::plan::{Launch, Plan, Slot};
@@ -145,7 +144,7 @@ fn launch_entry(plan: &Plan, launch: &Launch) -> Value {
                 Slot::Buffer(i) => format!("buffer {i}"),
             };
             // What it is in the imported graph; null for what is prepared from weights.
-            let imported = imported_value(plan, value).map(|v| &plan.imported.value(v).name);
+            let imported = plan.imported_value(value).map(|v| &plan.imported.value(v).name);
             json!({"value": graph.value(value).name, "in": place, "imported": imported})
         })
         .collect();

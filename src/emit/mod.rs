@@ -41,6 +41,8 @@ pub struct EmitOptions {
     pub seed: u64,
     /// Generate float weights that the model file has, too.
     pub always_seeded: bool,
+    /// Nodes that no kernel computes, by their own names: the suite says so.
+    pub missing: Vec<String>,
 }
 
 /// The file of a kernel, relative to the suite.
@@ -63,11 +65,11 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
     for index in 0..plan.kernels.len() {
         files.insert(kernel_path(&plan.kernels[index]), kernel_file::text(plan, index)?.into_bytes());
     }
-    files.insert("run.py".to_owned(), run::text(plan)?.into_bytes());
+    files.insert("run.py".to_owned(), run::text(plan, options)?.into_bytes());
     files.insert("run_all_tests.py".to_owned(), include_bytes!("text/run_all_tests.py").to_vec());
     files.insert("requirements.txt".to_owned(), include_bytes!("text/requirements.txt").to_vec());
     weights::add(plan, options, &mut files)?;
-    files.insert("README.md".to_owned(), readme::text(plan, &files).into_bytes());
+    files.insert("README.md".to_owned(), readme::text(plan, options, &files).into_bytes());
     let manifest = manifest::text(plan, options, &files);
     files.insert(MANIFEST.to_owned(), manifest.into_bytes());
     Ok(files)
@@ -77,3 +79,5 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
 pub(crate) mod hand_made;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod torch_cases;

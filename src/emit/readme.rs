@@ -1,11 +1,11 @@
 //! `README.md` of a suite: what it is, how to run it, which kernel serves which layers.
 
-use super::{Files, kernel_path};
+use super::{EmitOptions, Files, kernel_path};
 use crate::select::plan::Plan;
 use crate::shape;
 
 /// The whole text.
-pub fn text(plan: &Plan, files: &Files) -> String {
+pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     let graph = &plan.imported;
     let describe = |values: &[crate::graph::ValueId]| -> String {
         let items: Vec<String> = values
@@ -30,6 +30,12 @@ pub fn text(plan: &Plan, files: &Files) -> String {
         text += "`weights.safetensors` holds the model's own weights; `weights.py` generates the others.\n";
     } else {
         text += "The model file has no weights of its own: `weights.py` generates them from a hash.\n";
+    }
+    if !options.missing.is_empty() {
+        text += "\n## Not in this suite\n\nNo kernel computes these nodes, and what follows them works on unwritten memory:\n\n";
+        for node in &options.missing {
+            text += &format!("- `{node}`\n");
+        }
     }
     text += "\n## Kernels\n\n| file | layers |\n| --- | --- |\n";
     for (index, kernel) in plan.kernels.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::python::{Names, call, described, dtype, filled, float, statement, string, tuple};
 use super::wrapper::taken_shape;
-use super::{kernel_module, prepare, torch_ops};
+use super::{EmitOptions, kernel_module, prepare, torch_ops};
 use crate::diag::{self, Diagnostic, codes};
 use crate::graph::{Producer, ValueId};
 use crate::select::plan::{Plan, Slot};
@@ -19,7 +19,7 @@ const RESERVED: [&str; 12] =
 const CHECK: f64 = 1e-3;
 
 /// The whole text.
-pub fn text(plan: &Plan) -> diag::Result<String> {
+pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     let modules: Vec<String> = plan.kernels.iter().map(|kernel| kernel_module(kernel)).collect();
     let reserved: Vec<&str> = RESERVED.into_iter().chain(modules.iter().map(String::as_str)).collect();
     let prepared = prepared_values(plan);
@@ -28,10 +28,11 @@ pub fn text(plan: &Plan) -> diag::Result<String> {
     let functional = if reference.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
     let mut text = format!(
         "\"\"\"{}: the whole model as {} kernel launches.\n\n\
-         `python run.py` runs it on generated inputs, `python run.py --check` compares with torch.\n\"\"\"\n\n\
+         `python run.py` runs it on generated inputs, `python run.py --check` compares with torch.\n{}\"\"\"\n\n\
          import argparse\nimport sys\n\nimport torch\n{functional}\n",
         plan.name.replace(['\\', '"'], "_"),
-        plan.launches.len()
+        plan.launches.len(),
+        if options.missing.is_empty() { "" } else { "Kernels are missing: README.md names the nodes.\n" },
     );
     for module in &modules {
         text += &format!("from kernels import {module}\n");
@@ -48,10 +49,12 @@ pub fn text(plan: &Plan) -> diag::Result<String> {
     Ok(text)
 }
 
-/// Values computed from weights that launches take, in order of first use.
+/// Values computed from weights that launches take or the model returns, in order of first use.
 fn prepared_values(plan: &Plan) -> Vec<ValueId> {
     let mut values = Vec::new();
-    for &(slot, _) in plan.launches.iter().flat_map(|launch| &launch.operands) {
+    let taken = plan.launches.iter().flat_map(|launch| launch.operands.iter().map(|&(slot, _)| slot));
+    let returned = plan.layouts.iter().filter(|(value, _, _)| plan.graph.outputs().contains(value)).map(|&(_, slot, _)| slot);
+    for slot in taken.chain(returned) {
         if let Slot::Weight(value) = slot
             && matches!(plan.graph.value(value).producer, Producer::Node { .. })
             && !values.contains(&value)

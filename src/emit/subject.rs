@@ -64,14 +64,15 @@ impl Subject<'_> {
                 operands.next().ok_or_else(|| broken(format!("launch {} has too few operands", launch.layer)))?;
             origins.push(match (operand.access, slot) {
                 (OperandAccess::Write, _) => {
-                    let result = imported_value(plan, value)
+                    let result = plan
+                        .imported_value(value)
                         .ok_or_else(|| broken(format!("{} is not in the imported graph", plan.graph.value(value).name)))?;
                     output = Some(result);
                     Origin::Output(result)
                 }
                 (_, Slot::Weight(storage)) => Origin::Weight(storage),
                 (_, Slot::Input(_) | Slot::Buffer(_)) => {
-                    let found = imported_value(plan, value).and_then(|v| behind_reshapes(imported, v, &entering));
+                    let found = plan.imported_value(value).and_then(|v| behind_reshapes(imported, v, &entering));
                     let name = &plan.graph.value(value).name;
                     Origin::Entering(found.ok_or_else(|| broken(format!("{name} does not enter layer {}", launch.layer)))?)
                 }
@@ -80,23 +81,6 @@ impl Subject<'_> {
         let output = output.ok_or_else(|| broken(format!("kernel {} writes nothing", bound.key)))?;
         Ok(Subject { launch, nodes, entering, origins, output })
     }
-}
-
-/// The value of the imported graph that a value of the plan's graph equals: itself where rewriting
-/// left it, else the result of the imported nodes that its node covers.
-pub fn imported_value(plan: &Plan, value: ValueId) -> Option<ValueId> {
-    let name = &plan.graph.value(value).name;
-    if plan.imported.find(name) == Some(value) {
-        return Some(value);
-    }
-    let Producer::Node { node, .. } = plan.graph.value(value).producer else { return None };
-    if plan.preparation.contains(&node) {
-        return None;
-    }
-    let covers = &plan.graph.node(node).covers;
-    let order = plan.imported.topological().ok()?;
-    let last = order.iter().rev().find(|id| covers.contains(id))?;
-    plan.imported.node(*last).outputs.first().copied()
 }
 
 /// The covered nodes and those they need that depend on weights alone, in topological order.

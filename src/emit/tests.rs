@@ -15,7 +15,7 @@ use crate::source::SourceFile;
 use crate::syntax::parse_module;
 use crate::template::{ArgumentValue, OperandAccess};
 
-const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false };
+const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, missing: Vec::new() };
 
 fn files() -> Files {
     suite(&plan(), &OPTIONS).unwrap()

@@ -6,7 +6,7 @@
 //!                                                                        └ replay ▶ check::* writes the message
 //! ```
 //!
-//! [`Program::from_kernel`] compiles, [`run`] launches a grid over a [`Memory`], and [`coverage`] asks
+//! [`Program::compile`] compiles, [`run`] launches a grid over a [`Memory`], and [`coverage`] asks
 //! after the last writer of a buffer whether every element was written. `value` says how blocks are
 //! held, `tape` how index arithmetic is split and hoisted, `exec` how instructions work on cells,
 //! `check` what is watched, `simd` where the processor is asked for more.

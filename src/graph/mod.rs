@@ -13,7 +13,7 @@ pub mod infer;
 pub mod text;
 pub mod verify;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use petgraph::Direction;
@@ -231,11 +231,16 @@ impl Graph {
     /// Whether a value depends on weights alone: such values are computed once, before the first
     /// launch (*weight preparation*), and never by a kernel.
     pub fn is_prepared(&self, value: ValueId) -> bool {
-        match self.value(value).producer {
-            Producer::Input(_) => false,
-            Producer::Weight(_) => true,
-            Producer::Node { node, .. } => self.node(node).inputs.iter().flatten().all(|&v| self.is_prepared(v)),
+        let mut seen = BTreeSet::from([value]);
+        let mut open = vec![value];
+        while let Some(value) = open.pop() {
+            match self.value(value).producer {
+                Producer::Input(_) => return false,
+                Producer::Weight(_) => {}
+                Producer::Node { node, .. } => open.extend(self.node(node).inputs.iter().flatten().filter(|v| seen.insert(**v))),
+            }
         }
+        true
     }
 
     pub fn set_outputs(&mut self, outputs: Vec<ValueId>) {
@@ -323,7 +328,7 @@ impl Graph {
     /// file's own order whenever that is topological. `Err` holds the nodes on or behind a cycle.
     pub fn topological(&self) -> Result<Vec<NodeId>, Vec<NodeId>> {
         let mut waiting: BTreeMap<NodeId, usize> = BTreeMap::new();
-        let mut ready = std::collections::BTreeSet::new();
+        let mut ready = BTreeSet::new();
         for id in self.node_ids() {
             match self.nodes.edges_directed(id.0, Direction::Incoming).count() {
                 0 => drop(ready.insert(id)),

@@ -69,9 +69,26 @@ fn kernels_lower_to_their_blessed_text() {
         let mut text = String::new();
         for (request, outcome) in compile_all(&path) {
             let kernel = outcome.unwrap_or_else(|error| panic!("{}", render(&error, false)));
-            text.push_str(&format!("// {request}\n{}\n", *kernel));
+            let printed = kernel.to_string();
+            let file = SourceFile::new("printed.ttir", printed.as_str());
+            let back = super::parse(&file).unwrap_or_else(|error| panic!("{}", render(&error, false)));
+            assert_eq!(back.to_string(), printed, "the text does not read back");
+            text.push_str(&format!("// {request}\n{printed}\n"));
         }
         expect_test::expect_file![path.with_extension("ttir")].assert_eq(&text);
+    }
+}
+
+/// The same kernels as Triton's own compiler prints them after its first passes.
+#[test]
+fn tritons_own_text_is_read() {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder("triton")).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for path in files {
+        let file = SourceFile::new(path.display().to_string(), std::fs::read_to_string(&path).unwrap());
+        let kernel = super::parse(&file).unwrap_or_else(|error| panic!("{}", render(&error, false)));
+        let again = SourceFile::new("printed.ttir", kernel.to_string());
+        assert_eq!(super::parse(&again).unwrap().to_string(), again.text());
     }
 }
 

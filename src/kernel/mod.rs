@@ -6,6 +6,7 @@
 
 pub mod ir;
 pub mod lower;
+pub mod parse;
 pub mod print;
 pub mod verify;
 pub mod walk;
@@ -15,4 +16,5 @@ mod filetests;
 
 pub use ir::Kernel;
 pub use lower::{ArgSpec, Specialization, Target, compile};
+pub use parse::parse;
 pub use verify::{Verified, verify};

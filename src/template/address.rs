@@ -68,13 +68,30 @@ pub struct Added {
     pub value: HostInt,
 }
 
+/// One part of a group: axis and position.
+pub type PartId = (usize, usize);
+
+/// What a piece of text asks of its surroundings.
+pub struct Surroundings {
+    /// Assignments (variable, text) that must stand before it.
+    pub needed: Vec<(String, String)>,
+    /// All parts that are assigned behind them.
+    pub known: Vec<PartId>,
+}
+
 /// What binding needs while it writes text: names, parameters to add, sizes of parts.
 pub struct Writer<'a> {
     pub problem: &'a Problem,
     pub names: Names,
     pub added: Vec<Added>,
     /// Names of the sizes of parts, by axis and part.
-    pub part_sizes: BTreeMap<(usize, usize), String>,
+    pub part_sizes: BTreeMap<PartId, String>,
+    /// Variables that hold parts' coordinates, by axis and part.
+    part_names: BTreeMap<PartId, String>,
+    /// Parts whose variable is assigned where text is being written, and by which coordinate.
+    known_parts: Vec<PartId>,
+    /// Assignments that the text being written needs before it.
+    needed: Vec<(String, String)>,
     /// Stride parameters of the template's own operands that texts use.
     pub used_strides: Vec<String>,
 }
@@ -103,7 +120,31 @@ pub struct Access<'a> {
     pub own: &'a dyn Fn(&str) -> bool,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    pub fn new(problem: &'a Problem, names: Names) -> Writer<'a> {
+        Writer {
+            problem,
+            names,
+            added: Vec::new(),
+            part_sizes: BTreeMap::new(),
+            part_names: BTreeMap::new(),
+            known_parts: Vec::new(),
+            needed: Vec::new(),
+            used_strides: Vec::new(),
+        }
+    }
+
+    /// Starts writing at a place where these parts' variables are assigned already.
+    pub fn enter(&mut self, known: Vec<PartId>) {
+        self.known_parts = known;
+        self.needed.clear();
+    }
+
+    /// What was written since `enter` needs.
+    pub fn leave(&mut self) -> Surroundings {
+        Surroundings { needed: std::mem::take(&mut self.needed), known: std::mem::take(&mut self.known_parts) }
+    }
+
     /// The address of an access in a space.
     pub fn address(&mut self, space: &Space, access: &Access<'_>) -> Result<Address> {
         let line = linear(access.index, access.layout, space.place.len());
@@ -178,12 +219,12 @@ impl Writer<'_> {
                 if low >= 0 && high < size {
                     continue;
                 }
-                let text = self.index(space, index, access.reads, &mut used)?.at(Strength::Or);
+                let (text, shift) = self.shifted(space, index, access.reads, &mut used)?;
                 if low < 0 {
-                    out.inside.push(format!("({text} >= 0)"));
+                    out.inside.push(format!("({text} >= {})", -shift));
                 }
                 if high >= size {
-                    out.inside.push(format!("({text} < {size})"));
+                    out.inside.push(format!("({text} < {})", size - shift));
                 }
             }
         }
@@ -193,6 +234,18 @@ impl Writer<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// An index as text plus a constant.
+    fn shifted(&mut self, space: &Space, index: &Index, reads: &[String], used: &mut [bool]) -> Result<(String, i64)> {
+        let (index, shift) = match index {
+            Index::Add(a, b) => match **b {
+                Index::Constant(c) => (&**a, c),
+                _ => (index, 0),
+            },
+            _ => (index, 0),
+        };
+        Ok((self.index(space, index, reads, used)?.at(Strength::Or), shift))
     }
 
     /// `coord * stride`; along a flattened group a stride of 1 is left out, as in the templates' own text.
@@ -216,24 +269,36 @@ impl Writer<'_> {
         }
     }
 
-    /// The coordinate of one part of a flattened group.
+    /// The coordinate of one part of a flattened group: a variable that is assigned before.
     fn part(&mut self, a: usize, part: usize, coord: &Text) -> Text {
         let axis = &self.problem.axes[a];
         let parts = axis.parts.len();
         if parts == 1 {
             return coord.clone();
         }
-        let inner: Vec<String> = (part + 1..parts).map(|p| self.part_size(a, p)).collect();
-        let mut text = coord.at(Strength::Product);
-        match inner.as_slice() {
-            [] => {}
-            [one] => text = format!("{text} // {one}"),
-            several => text = format!("{text} // ({})", several.join(" * ")),
+        let name = match self.part_names.get(&(a, part)) {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.names.fresh(&format!("{}{part}", self.problem.axes[a].name));
+                self.part_names.insert((a, part), name.clone());
+                name
+            }
+        };
+        if !self.known_parts.contains(&(a, part)) {
+            self.known_parts.push((a, part));
+            let inner: Vec<String> = (part + 1..parts).map(|p| self.part_size(a, p)).collect();
+            let mut text = coord.at(Strength::Product);
+            match inner.as_slice() {
+                [] => {}
+                [one] => text = format!("{text} // {one}"),
+                several => text = format!("{text} // ({})", several.join(" * ")),
+            }
+            if part > 0 {
+                text = format!("{text} % {}", self.part_size(a, part));
+            }
+            self.needed.push((name.clone(), text));
         }
-        if part > 0 {
-            text = format!("{text} % {}", self.part_size(a, part));
-        }
-        Text::new(text, Strength::Product)
+        Text::atom(name)
     }
 
     fn part_size(&mut self, a: usize, part: usize) -> String {

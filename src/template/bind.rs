@@ -95,7 +95,7 @@ pub fn bind(
     cut_groups(&mut problem, &work);
     let env = Env::of(&problem, graph, cluster, target);
     let setting = launch::setting(&problem, env, target, options.precision).map_err(located)?;
-    let writer = Writer { problem: &problem, names, added: Vec::new(), part_sizes: Default::default(), used_strides: Vec::new() };
+    let writer = Writer::new(&problem, names);
     let wide = operands_of(&problem, &work).iter().any(|(_, _, layout)| layout.storage > i32::MAX as usize);
     let text = rewrite::rewrite(writer, &work, &setting.entries(), wide).map_err(located)?;
     finish(graph, &problem, &work, &setting, text).map_err(located)

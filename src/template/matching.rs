@@ -1,5 +1,7 @@
 //! Which template computes an operator: by `implements`, label, body, ranks and `when`.
 
+use std::sync::Arc;
+
 use super::bound::Layout;
 use super::environment::Env;
 use super::library::{Library, Template};
@@ -9,7 +11,7 @@ use super::step::scalar;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::graph::op::Op;
-use crate::graph::{Cluster, Graph, ValueId};
+use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::target::Target;
 
 /// The first template that fits: those of one label before general ones, else in library order.
@@ -47,6 +49,13 @@ pub fn choose(
             .at_node(graph.file.clone(), name)
             .help("add one with --templates DIR; operator_templates/README.md says how"),
     ))
+}
+
+/// The template that [`bind`](super::bind()) takes for an operator alone, on dense operands: what
+/// fusion asks before there are layouts.
+pub fn serving(graph: &Graph, anchor: NodeId, library: &Library, target: &Target) -> Result<Arc<Template>> {
+    let dense = |value: ValueId| Layout::contiguous(graph.shape(value));
+    Ok(choose(graph, &Cluster::of(anchor), &dense, library, target)?.template)
 }
 
 /// Whether a template's label and body are the operator's.

@@ -3,7 +3,7 @@
 //! Only what an anchor owns changes: its comment makes room for epilogue code or added parameters,
 //! its statement gets a fresh value or another address. Functions that no launch needs are dropped.
 
-use super::address::{Access, Address, Space, Writer, internal};
+use super::address::{Access, Address, PartId, Space, Surroundings, Writer, internal};
 use super::anchors::{Anchor, Site, split};
 use super::axes::affine_stride;
 use super::bind::Work;
@@ -44,7 +44,8 @@ pub fn rewrite(writer: Writer<'_>, work: &Work, entries: &[&str], wide: bool) ->
     let kernel = &template.kernel;
     let functions = kernel.reached(entries);
     let inside = |span: Span| functions.iter().any(|f| f.span.start <= span.start && span.end <= f.span.end);
-    let mut rewriter = Rewriter { kernel, functions: &functions, writer, edits: Edits::default(), rewritten: Vec::new() };
+    let mut rewriter =
+        Rewriter { kernel, functions: &functions, writer, edits: Edits::default(), rewritten: Vec::new(), assigned: Vec::new() };
     let anchors: Vec<&Anchor> = kernel.anchors.iter().filter(|a| inside(a.lines)).collect();
     for anchor in &anchors {
         match &anchor.site {
@@ -65,10 +66,16 @@ pub fn rewrite(writer: Writer<'_>, work: &Work, entries: &[&str], wide: bool) ->
             rewriter.edits.insert(root.end, ".to(tl.int64)");
         }
     }
-    let (params, added) = rewriter.lists(&anchors, work);
+    let Lists { params, added } = rewriter.lists(&anchors, work);
     let text = kernel.file.text();
     let parts: Vec<String> = functions.iter().map(|f| rewriter.edits.apply(text, f.span).trim_end().to_owned()).collect();
     Ok(Rewritten { text: parts.join("\n\n\n") + "\n", params, added })
+}
+
+/// Parameters after rewriting.
+struct Lists {
+    params: Vec<(String, Vec<FinalParam>)>,
+    added: Vec<(String, ArgumentValue)>,
 }
 
 struct Rewriter<'a> {
@@ -78,6 +85,16 @@ struct Rewriter<'a> {
     edits: Edits,
     /// Stems of operands whose addresses were rewritten.
     rewritten: Vec<String>,
+    /// Where parts' coordinates were assigned: the place, its indentation, the coordinates there.
+    assigned: Vec<Assigned>,
+}
+
+struct Assigned {
+    part: PartId,
+    /// Start of the statement that the assignment stands before.
+    at: u32,
+    indent: usize,
+    coord: String,
 }
 
 impl Rewriter<'_> {
@@ -87,6 +104,39 @@ impl Rewriter<'_> {
 
     fn indent(&self, owner: Span) -> usize {
         self.kernel.file.position(owner.start).column - 1
+    }
+
+    /// Starts to write at an anchor: parts that are assigned in an enclosing block before it, from
+    /// the same coordinate, are known.
+    fn enter(&mut self, anchor: &Anchor) {
+        let text = self.kernel.file.text();
+        let known = self
+            .assigned
+            .iter()
+            .filter(|a| {
+                let between = text.get(a.at as usize..anchor.owner.start as usize).unwrap_or("");
+                let stays = |line: &str| line.trim().is_empty() || line.len() - line.trim_start().len() >= a.indent;
+                let axis = &self.writer.problem.axes[a.part.0].name;
+                let same = anchor.coords.iter().any(|c| c.axis == *axis && c.text == a.coord);
+                a.at < anchor.owner.start && between.lines().skip(1).all(stays) && same
+            })
+            .map(|a| a.part)
+            .collect();
+        self.writer.enter(known);
+    }
+
+    /// Ends what `enter` began: the assignments that must stand before the anchor's other lines.
+    fn leave(&mut self, anchor: &Anchor) -> String {
+        let indent = self.indent(anchor.owner);
+        let Surroundings { needed, known } = self.writer.leave();
+        for part in known {
+            let axis = &self.writer.problem.axes[part.0].name;
+            let coord = anchor.coords.iter().find(|c| c.axis == *axis).map(|c| c.text.clone());
+            self.assigned.push(Assigned { part, at: anchor.owner.start, indent, coord: coord.unwrap_or_default() });
+        }
+        let mut lines = Lines { indent, text: String::new() };
+        needed.iter().for_each(|(name, text)| lines.assign(name, text));
+        lines.text
     }
 
     fn has_param(&self, name: &str) -> bool {
@@ -108,7 +158,7 @@ impl Rewriter<'_> {
                 }
                 None => Some(line.coefs[range.start]),
             };
-            let size = axis.map_or(operand.shape[range.start] as i64, |a| self.writer.problem.axes[a].size());
+            let size = axis.map_or_else(|| operand.shape[range.start] as i64, |a| self.writer.problem.axes[a].size());
             match stride {
                 None => true,
                 Some(stride) => !self.has_param(&format!("{}_stride_{}", operand.stem(), dim.name)) && stride != 1 && size > 1,
@@ -138,7 +188,7 @@ impl Rewriter<'_> {
         let operand = &problem.operands[position];
         let space = Space::new(problem, operand, anchor);
         let indent = self.indent(anchor.owner);
-        self.edits.replace(anchor.lines, "");
+        self.enter(anchor);
         let mask_text = self.slice(*mask).to_owned();
         let other_text = self.slice(*other).to_owned();
         if self.needs_address(operand) {
@@ -151,19 +201,29 @@ impl Rewriter<'_> {
             let args = [sum(&operand.stem(), &address.terms), format!("mask={}", conjunction(&masks)), format!("other={other}")];
             self.edits.replace(anchor.owner, call(indent, &format!("{target} = tl.load"), &args).trim_start());
         }
-        let Some((_, step)) = work.prologues.iter().find(|(at, _)| *at == position) else { return Ok(()) };
+        let Some((_, step)) = work.prologues.iter().find(|(at, _)| *at == position) else {
+            let before = self.leave(anchor);
+            self.edits.replace(anchor.lines, before);
+            return Ok(());
+        };
         let mut lines = Lines { indent, text: String::new() };
         let result = self.step(step, target, &space, &mut lines)?;
+        let before = self.leave(anchor);
+        self.edits.replace(anchor.lines, before);
         let narrow = step.body.dtype();
         let result = if compute_dtype(narrow) == narrow { result } else { cast(&result, narrow) };
         let kept = operand.oob == OutOfBounds::InBounds && proven(step, &other_text);
-        if kept {
+        if kept && result.text == *target {
+            // A prologue that only moves elements is done by the address.
+        } else if kept {
             lines.assign(target, &result.text);
         } else {
             let args = [mask_text, result.text, other_text];
             lines.push(&call(indent, &format!("{target} = tl.where"), &args));
         }
-        self.edits.insert(anchor.owner.end, format!("\n{}", lines.text.trim_end()));
+        if !lines.text.is_empty() {
+            self.edits.insert(anchor.owner.end, format!("\n{}", lines.text.trim_end()));
+        }
         Ok(())
     }
 
@@ -172,8 +232,18 @@ impl Rewriter<'_> {
         let step = work.body.as_ref().ok_or_else(|| internal("a body anchor without a Map"))?;
         let space = Space::new(problem, problem.output(), anchor);
         let mut lines = Lines { indent: self.indent(anchor.owner), text: String::new() };
+        self.enter(anchor);
+        if let ([StepRead::Extra(extra)], [(Node::Read(0), _)]) = (step.reads.as_slice(), step.body.nodes()) {
+            // Pure movement: the load itself gives the target.
+            self.load_extra(extra, target, &space, &[], &mut lines)?;
+            let before = self.leave(anchor);
+            self.edits.replace(anchor.lines, before);
+            self.edits.replace(anchor.owner, lines.text.trim());
+            return Ok(());
+        }
         let result = self.step(step, target, &space, &mut lines)?;
-        self.edits.replace(anchor.lines, lines.text);
+        let before = self.leave(anchor);
+        self.edits.replace(anchor.lines, before + &lines.text);
         self.edits.replace(anchor.owner, format!("{target} = {}", result.text));
         Ok(())
     }
@@ -188,6 +258,7 @@ impl Rewriter<'_> {
         for anchor in anchors {
             let space = Space::new(problem, problem.output(), anchor);
             let mut lines = Lines { indent: self.indent(anchor.owner), text: String::new() };
+            self.enter(anchor);
             match &anchor.site {
                 Site::Value { uses } => {
                     let mut current = anchor.name.clone();
@@ -210,7 +281,8 @@ impl Rewriter<'_> {
                 }
                 Site::Params | Site::Args | Site::Load { .. } | Site::Body { .. } => {}
             }
-            self.edits.replace(anchor.lines, lines.text);
+            let before = self.leave(anchor);
+            self.edits.replace(anchor.lines, before + &lines.text);
         }
         let owner = anchors[0].owner;
         let text = self.kernel.file.text();
@@ -249,7 +321,7 @@ impl Rewriter<'_> {
                         None => previous.to_owned(),
                     }
                 }
-                StepRead::Extra(extra) => self.load_extra(extra, space, &reads, lines)?,
+                StepRead::Extra(extra) => self.load_extra(extra, &extra.stem, space, &reads, lines)?,
             };
             reads.push(name);
         }
@@ -271,7 +343,7 @@ impl Rewriter<'_> {
     }
 
     /// `bias = tl.load(…)` under the masks of the axes that it reads.
-    fn load_extra(&mut self, extra: &Extra, space: &Space, reads: &[String], lines: &mut Lines) -> Result<String> {
+    fn load_extra(&mut self, extra: &Extra, target: &str, space: &Space, reads: &[String], lines: &mut Lines) -> Result<String> {
         let access =
             Access { stem: &extra.stem, layout: &extra.layout, index: &extra.index, oob: extra.oob, reads, own: &|_| false };
         let address = self.writer.address(space, &access)?;
@@ -285,16 +357,16 @@ impl Rewriter<'_> {
             args.push(format!("mask={}", conjunction(&masks)));
             args.push(format!("other={}", if extra.dtype.is_float() { number(fill).text } else { format!("{}", fill as i64) }));
         }
-        lines.push(&call(lines.indent, &format!("{} = tl.load", extra.stem), &args));
+        lines.push(&call(lines.indent, &format!("{target} = tl.load"), &args));
         let wide = compute_dtype(extra.dtype);
         if wide != extra.dtype {
-            lines.assign(&extra.stem, &cast(&Text::atom(&extra.stem), wide).text);
+            lines.assign(target, &cast(&Text::atom(target), wide).text);
         }
-        Ok(extra.stem.clone())
+        Ok(target.to_owned())
     }
 
     /// Parameter and argument lists: what is added stands at the anchors, what is unused goes.
-    fn lists(&mut self, anchors: &[&Anchor], work: &Work) -> (Vec<(String, Vec<FinalParam>)>, Vec<(String, ArgumentValue)>) {
+    fn lists(&mut self, anchors: &[&Anchor], work: &Work) -> Lists {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         let axes = self.writer.problem.axes.iter().map(|a| a.name.clone());
         let own = self.writer.problem.operands.iter().map(Operand::stem);
@@ -343,7 +415,7 @@ impl Rewriter<'_> {
                     .map(|a| a.lines.end);
                 let mut list: Vec<FinalParam> = Vec::new();
                 let mut inserted = false;
-                let mut insert = |list: &mut Vec<FinalParam>| {
+                let insert = |list: &mut Vec<FinalParam>| {
                     list.extend(lines.iter().flatten().map(|name| FinalParam { name: name.clone(), constexpr: false }));
                 };
                 for param in &f.params {
@@ -363,7 +435,7 @@ impl Rewriter<'_> {
             .collect();
         let int = |value: &HostInt| ArgumentValue::Int(value.clone());
         let added = self.writer.added.iter().map(|a| (a.name.clone(), int(&a.value))).collect();
-        (params, added)
+        Lists { params, added }
     }
 }
 

@@ -80,7 +80,7 @@ impl Printer<'_> {
         let mut texts: Vec<Text> = Vec::with_capacity(expr.nodes().len());
         for (i, &(node, dtype)) in expr.nodes().iter().enumerate() {
             let mut text = self.node(expr, node, dtype, &mut texts)?;
-            let twice = uses[i] > 1 && text.strength != Strength::Atom || uses[i] > 1 && text.text.contains('(');
+            let twice = uses[i] > 1 && (text.strength != Strength::Atom || text.text.contains('('));
             if twice && !matches!(node, Node::Constant(_) | Node::Read(_)) {
                 text = self.name(text);
             }
@@ -190,6 +190,12 @@ impl Printer<'_> {
                 }
             }
             Node::Compare(op, a, b) => {
+                // Coordinates fit 32 bits, so comparing them needs no 64-bit lanes.
+                let narrow = |id: ExprId, with: ExprId| match (expr.nodes()[id.0 as usize].0, constant(with)) {
+                    (Node::Coordinate(k), Some(Constant::Int(_))) => (self.coordinate)(k as usize),
+                    _ => of(id).clone(),
+                };
+                let (left, right) = (narrow(a, b), narrow(b, a));
                 let symbol = match op {
                     Compare::Eq => "==",
                     Compare::Ne => "!=",
@@ -198,7 +204,7 @@ impl Printer<'_> {
                     Compare::Gt => ">",
                     Compare::Ge => ">=",
                 };
-                Text::new(format!("{} {symbol} {}", of(a).at(Strength::Or), of(b).at(Strength::Or)), Strength::Compare)
+                Text::new(format!("{} {symbol} {}", left.at(Strength::Or), right.at(Strength::Or)), Strength::Compare)
             }
             Node::Select(c, a, b) => {
                 let select = call("tl.where", &[c, a, b]);

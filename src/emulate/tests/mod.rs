@@ -1,1 +1,120 @@
-//! Whole kernels, run.
+//! Whole kernels, run: a small bench that compiles a kernel from Python and launches it lazy and
+//! dense, on one thread and on two, and demands equal bits and equal faults of all.
+
+mod values;
+
+use std::path::Path;
+
+use super::*;
+use crate::diag::render::render;
+use crate::dtype::DType;
+use crate::kernel::{ArgSpec, Specialization};
+use crate::shape::{Shape, contiguous_strides};
+use crate::source::SourceFile;
+use crate::syntax::{eval, parse_expression, parse_module};
+use crate::tensor::Storage;
+
+/// One specialisation of a file of `tests/emulate`, chosen by its number among `# compile:` lines.
+pub fn program_of(file: &str, entry: &str, number: usize) -> Program {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate").join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let request = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# compile: "))
+        .filter(|request| request.split_whitespace().next() == Some(entry))
+        .nth(number)
+        .unwrap()
+        .to_owned();
+    compile(file, &text, &request)
+}
+
+/// A kernel given as text; `request` is `name arg=type …` as in the files.
+pub fn compile(name: &str, text: &str, request: &str) -> Program {
+    let file = SourceFile::new(name, text);
+    let mut words = request.split_whitespace();
+    let entry = words.next().unwrap();
+    let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), spec(value)));
+    let spec = Specialization { args: args.collect(), ..Specialization::default() };
+    let compiled = parse_module(&file)
+        .and_then(|module| crate::kernel::compile(&module, entry, &spec))
+        .and_then(|kernel| Program::compile(&kernel));
+    compiled.unwrap_or_else(|error| panic!("{}", render(&error, false)))
+}
+
+fn spec(text: &str) -> ArgSpec {
+    match text {
+        "i32" => ArgSpec::Int { bits: 32 },
+        "i64" => ArgSpec::Int { bits: 64 },
+        "f32" => ArgSpec::Float,
+        _ => match text.strip_prefix('*') {
+            Some(dtype) => ArgSpec::Pointer(DType::from_name(dtype).unwrap()),
+            None => {
+                let file = SourceFile::new("argument", text);
+                let nothing: &[(&str, crate::syntax::Constant)] = &[];
+                ArgSpec::Constexpr(eval::evaluate(&file, &parse_expression(&file).unwrap(), nothing).unwrap())
+            }
+        },
+    }
+}
+
+/// A contiguous view of a whole buffer.
+pub fn whole(buffer: BufferId, shape: &[usize]) -> Arg {
+    Arg::Pointer(View { buffer, pointer: 0, shape: Shape::from_slice(shape), strides: contiguous_strides(shape), origin: 0 })
+}
+
+/// Reproducible small numbers.
+pub fn numbers(n: usize, seed: u64) -> Vec<f32> {
+    (0..n as u64)
+        .map(|i| {
+            let mut x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed.wrapping_mul(0xd1b5_4a32_d192_ed03));
+            x ^= x >> 29;
+            x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            x ^= x >> 32;
+            (x % 2001) as f32 / 1000.0 - 1.0
+        })
+        .collect()
+}
+
+fn same_bits(a: &Storage, b: &Storage) -> bool {
+    match (a, b) {
+        (Storage::F32(x), Storage::F32(y)) => x.iter().zip(y).all(|(x, y)| x.to_bits() == y.to_bits()),
+        (Storage::F64(x), Storage::F64(y)) => x.iter().zip(y).all(|(x, y)| x.to_bits() == y.to_bits()),
+        _ => a == b,
+    }
+}
+
+/// Runs in every mode on copies of the memory; all outcomes must agree. The memory after one run, or
+/// the rendered fault.
+pub fn run_all(program: &Program, memory: &Memory, grid: [u32; 3], args: &[Arg], options: &Options) -> Result<Memory, String> {
+    let mut first: Option<(Memory, Result<RunReport, String>)> = None;
+    for (dense, threads) in [(false, 1), (true, 1), (false, 2), (true, 2)] {
+        let mut own = memory.clone();
+        let options = Options { dense, threads, ..options.clone() };
+        let outcome = run(program, &mut own, grid, args, &options).map_err(|error| render(&error, false));
+        match &first {
+            None => first = Some((own, outcome)),
+            Some((memory, want)) => {
+                let mode = if dense { "dense" } else { "lazy" };
+                match (want, &outcome) {
+                    (Ok(_), Ok(_)) => {
+                        for (a, b) in memory.buffers.iter().zip(&own.buffers) {
+                            assert!(same_bits(&a.lanes, &b.lanes), "{} differs: {mode}, {threads} threads", a.name);
+                            assert_eq!(a.undefined, b.undefined, "{} differs: {mode}, {threads} threads", a.name);
+                        }
+                    }
+                    (Err(a), Err(b)) => assert_eq!(a, b, "{mode}, {threads} threads"),
+                    _ => panic!("outcomes differ: {want:?} and ({mode}, {threads} threads) {outcome:?}"),
+                }
+            }
+        }
+    }
+    let (memory, outcome) = first.unwrap();
+    outcome.map(|_| memory)
+}
+
+pub fn f32s(memory: &Memory, id: BufferId) -> &[f32] {
+    match memory.lanes(id) {
+        Storage::F32(v) => v,
+        other => panic!("{:?} is not f32", other.carrier()),
+    }
+}

@@ -18,7 +18,13 @@ pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<ModelProto> {
         ));
     }
     if !IR_VERSIONS.contains(&model.ir_version) {
-        return Err(Box::new(version(file, "IR version", model.ir_version, &IR_VERSIONS)));
+        return Err(Box::new(version(
+            file,
+            "IR version",
+            model.ir_version,
+            &IR_VERSIONS,
+            "export the model again with another version of onnx",
+        )));
     }
     let opset = opset(&model).ok_or_else(|| {
         Box::new(
@@ -28,7 +34,13 @@ pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<ModelProto> {
         )
     })?;
     if !OPSETS.contains(&opset) {
-        return Err(Box::new(version(file, "opset", opset, &OPSETS)));
+        return Err(Box::new(version(
+            file,
+            "opset",
+            opset,
+            &OPSETS,
+            "convert the model: onnx.version_converter.convert_version(model, 17)",
+        )));
     }
     Ok(model)
 }
@@ -38,11 +50,11 @@ pub(super) fn opset(model: &ModelProto) -> Option<i64> {
     model.opset_import.iter().find(|o| matches!(o.domain.as_str(), "" | "ai.onnx")).map(|o| o.version)
 }
 
-fn version(file: &str, what: &str, found: i64, known: &std::ops::RangeInclusive<i64>) -> Diagnostic {
+fn version(file: &str, what: &str, found: i64, known: &std::ops::RangeInclusive<i64>, help: &str) -> Diagnostic {
     let (first, last) = (known.start(), known.end());
     Diagnostic::new(&codes::MODEL_VERSION, format!("{what} {found} is not supported: {first} to {last} are"))
         .in_file(file)
-        .help(format!("convert the model with onnx.version_converter.convert_version to opset {first} to {last}"))
+        .help(help)
 }
 
 /// prost names the path of messages inside out: `NodeProto.name: GraphProto.node: ModelProto.graph: …`.

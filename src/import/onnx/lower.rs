@@ -17,7 +17,7 @@ use super::types::{self, Declared, Sizes};
 use super::{decode, source, structure, table, tensor};
 use crate::diag::{Diagnostic, codes};
 use crate::graph::op::View;
-use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueId, Weight};
+use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
 use crate::import::{Absorbed, Binding, Imported};
 use crate::shape::{Shape, display};
 
@@ -198,8 +198,10 @@ impl<'m> Lowering<'m> {
                 let stated = types::describe(declared);
                 return Err(Failure::shapes(format!("`{name}` is {}, the file declares {stated}", display(&ty.shape))));
             }
-            if declared.dtype.as_ref().is_ok_and(|&dtype| dtype != ty.dtype) {
-                return Err(Failure::shapes(format!("`{name}` has the element type {}, the file declares another", ty.dtype)));
+            if let Ok(stated) = &declared.dtype
+                && *stated != ty.dtype
+            {
+                return Err(Failure::shapes(format!("`{name}` has the element type {}, the file declares {stated}", ty.dtype)));
             }
         }
         Ok(())
@@ -240,6 +242,12 @@ impl<'m> Lowering<'m> {
         let mut outputs = Vec::new();
         for info in &model.output {
             let Some(operand) = self.operand(&info.name) else { continue };
+            if self.ty(&operand).shape.contains(&0) {
+                let shape = display(&self.ty(&operand).shape);
+                self.report
+                    .file(&codes::MODEL_EMPTY_DIMENSION, format!("output `{}` is {shape}: a dimension has size 0", info.name));
+                continue;
+            }
             let value = self.materialize(&operand);
             outputs.push(if self.graph.value(value).name == info.name && !outputs.contains(&value) {
                 value
@@ -263,8 +271,12 @@ impl<'m> Lowering<'m> {
     }
 
     fn finish(self) -> Result<Imported, Vec<Diagnostic>> {
-        let Lowering { graph, report, opaque, exposed, absorbed, .. } = self;
+        let Lowering { mut graph, report, opaque, exposed, absorbed, .. } = self;
         let unsupported = report.finish()?;
+        // A filled tensor that no operator took as a parameter is a constant of the model's code.
+        let is_constant = |v: &ValueData| v.role == Role::Activation && matches!(v.producer, Producer::Weight(Weight::Filled(_)));
+        let constants: Vec<_> = graph.values().filter(|(_, value)| is_constant(value)).map(|(id, _)| id).collect();
+        constants.into_iter().for_each(|value| graph.set_role(value, Role::Exact));
         Ok(Imported { graph, unsupported, opaque, exposed, absorbed })
     }
 

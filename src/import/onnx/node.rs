@@ -136,22 +136,27 @@ impl<'m> Context<'_, 'm> {
         Operand::Graph(value)
     }
 
-    fn set_value_role(&mut self, value: ValueId, role: Role) {
+    /// Says what a model input is for, unless an earlier use said so.
+    pub fn set_input_role(&mut self, operand: &Operand, role: Role) -> Operand {
+        let value = self.lowering.materialize(operand);
         let graph = &mut self.lowering.graph;
-        if graph.value(value).role != Role::Activation {
+        if matches!(graph.value(value).producer, Producer::Input(_)) && graph.value(value).role == Role::Activation {
+            graph.set_role(value, role);
+        }
+        Operand::Graph(value)
+    }
+
+    fn set_value_role(&mut self, mut value: ValueId, role: Role) {
+        let graph = &mut self.lowering.graph;
+        if !graph.is_prepared(value) {
             return;
         }
-        match graph.value(value).producer {
-            Producer::Input(_) => {}
-            Producer::Weight(_) => graph.set_role(value, role),
-            Producer::Node { node, .. } => {
-                if !graph.is_prepared(value) {
-                    return;
-                }
-                graph.set_role(value, role);
-                if let (Op::View(_), Some(source)) = (&graph.node(node).op, graph.node(node).inputs[0]) {
-                    self.set_value_role(source, role);
-                }
+        while matches!(graph.value(value).role, Role::Activation | Role::Exact) {
+            graph.set_role(value, role);
+            let Producer::Node { node, .. } = graph.value(value).producer else { return };
+            match (&graph.node(node).op, graph.node(node).inputs.first()) {
+                (Op::View(_), Some(&Some(source))) => value = source,
+                _ => return,
             }
         }
     }
@@ -165,9 +170,20 @@ impl<'m> Context<'_, 'm> {
 
     /// Adds the node that computes output 0.
     pub fn finish(&mut self, op: Op, operands: &[Operand]) -> Result<(), Failure> {
-        let name = self.output(0)?.to_owned();
+        self.finish_output(0, op, operands)
+    }
+
+    /// Adds the node that computes output `i`.
+    pub fn finish_output(&mut self, i: usize, op: Op, operands: &[Operand]) -> Result<(), Failure> {
+        let name = self.output(i)?.to_owned();
         let result = self.add(op, operands, name)?;
-        self.bind(0, result)
+        self.bind(i, result)
+    }
+
+    /// Makes output 0 the operand itself.
+    pub fn pass(&mut self, operand: Operand) -> Result<(), Failure> {
+        self.absorbed = Some(Absorbed::Passed);
+        self.bind(0, operand)
     }
 
     /// Makes output `i` the given operand.
@@ -214,8 +230,10 @@ impl<'m> Context<'_, 'm> {
                 return Ok(Operand::Known(Arc::new(Known { name, tensor: Arc::new(tensor), exact })));
             }
         }
-        if let Some(empty) = outputs.iter().find(|ty| ty.shape.contains(&0)) {
-            let message = format!("its output is {}: a dimension has size 0", display(&empty.shape));
+        let operands_too =
+            types.iter().flatten().map(|&ty| ("an operand", ty)).chain(outputs.iter().map(|ty| ("its output", ty)));
+        if let Some((what, empty)) = { operands_too }.find(|(_, ty)| ty.shape.contains(&0)) {
+            let message = format!("{what} is {}: a dimension has size 0", display(&empty.shape));
             return Err(Failure::Invalid(&codes::MODEL_EMPTY_DIMENSION, message));
         }
         let inputs: Vec<_> = operands.iter().map(|o| Some(self.lowering.materialize(o))).collect();

@@ -16,6 +16,8 @@ struct Group {
 pub(super) struct Report {
     file: String,
     errors: Vec<Diagnostic>,
+    /// Messages about initializers whose elements lie in other files.
+    external: Vec<String>,
     unsupported: Vec<Group>,
     /// Nodes behind an unsupported node, by its label.
     unreachable: Vec<Group>,
@@ -23,12 +25,23 @@ pub(super) struct Report {
 
 impl Report {
     pub fn new(file: &str) -> Report {
-        Report { file: file.to_owned(), errors: Vec::new(), unsupported: Vec::new(), unreachable: Vec::new() }
+        Report {
+            file: file.to_owned(),
+            errors: Vec::new(),
+            external: Vec::new(),
+            unsupported: Vec::new(),
+            unreachable: Vec::new(),
+        }
     }
 
     /// A node that is wrong.
     pub fn error(&mut self, code: &'static Code, message: String, node: &str) {
         self.errors.push(Diagnostic::new(code, message).at_node(&self.file, node));
+    }
+
+    /// Something wrong with the model as a whole.
+    pub fn file(&mut self, code: &'static Code, message: String) {
+        self.errors.push(Diagnostic::new(code, message).in_file(&self.file));
     }
 
     /// A node that is not supported.
@@ -38,7 +51,7 @@ impl Report {
 
     /// A node that would be supported, but for what stands before it.
     pub fn unreachable(&mut self, cause: &str, node: &str) {
-        let message = format!("nodes behind {cause} cannot be decomposed: the file does not give the types of its outputs");
+        let message = format!("nodes behind {cause} cannot be decomposed");
         add(&mut self.unreachable, &codes::OP_UNSUPPORTED, message, node);
     }
 
@@ -53,7 +66,11 @@ impl Report {
     }
 
     fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {
-        if code.class == Class::Unsupported && code != &codes::EXTERNAL_DATA {
+        if code == &codes::EXTERNAL_DATA {
+            self.external.push(message);
+            return Value::Wrong;
+        }
+        if code.class == Class::Unsupported {
             self.unsupported.push(Group { code, message, nodes: Vec::new() });
             return Value::Unsupported(cause);
         }
@@ -63,19 +80,29 @@ impl Report {
 
     /// The errors so far and some more.
     pub fn into_errors(mut self, more: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if let Some(first) = self.external.first() {
+            let others = match self.external.len() {
+                1 => String::new(),
+                count => format!(" (and so do those of {} more)", count - 1),
+            };
+            let diagnostic = Diagnostic::new(&codes::EXTERNAL_DATA, format!("{first}{others}")).in_file(&self.file);
+            self.errors.push(diagnostic.help("write it as one file: onnx.save(onnx.load(path), \"one.onnx\")"));
+        }
         self.errors.extend(more);
         self.errors
     }
 
     /// The unsupported things, when nothing is wrong.
     pub fn finish(self) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        if !self.errors.is_empty() {
-            return Err(self.errors);
+        if !self.errors.is_empty() || !self.external.is_empty() {
+            return Err(self.into_errors(Vec::new()));
         }
         let missing = self.unsupported.iter().map(|g| self.diagnostic(g));
         let behind = self.unreachable.iter().map(|g| {
-            self.diagnostic(g)
-                .help("write the types into the file: onnx.save(onnx.shape_inference.infer_shapes(onnx.load(path)), path)")
+            self.diagnostic(g).help(
+                "if the file gave the types of what is not supported, they could be: \
+                 onnx.save(onnx.shape_inference.infer_shapes(onnx.load(path)), path)",
+            )
         });
         Ok(missing.chain(behind).collect())
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use tract_onnx::pb::{AttributeProto, GraphProto, NodeProto};
+use tract_onnx::pb::{GraphProto, NodeProto};
 
 use super::source::label;
 use crate::diag::{Diagnostic, codes};
@@ -71,19 +71,28 @@ fn definitions<'m>(file: &str, graph: &'m GraphProto, errors: &mut Vec<Diagnosti
 }
 
 /// Names that a node reads: its inputs, and what its subgraphs take from outside.
-pub(super) fn reads(node: &NodeProto) -> impl Iterator<Item = &str> {
-    let captured = node.attribute.iter().flat_map(subgraphs).flat_map(|g| g.node.iter().flat_map(|n| n.input.iter()));
-    node.input.iter().chain(captured).map(String::as_str).filter(|n| !n.is_empty())
-}
-
-pub(super) fn subgraphs(attribute: &AttributeProto) -> impl Iterator<Item = &GraphProto> {
-    attribute.g.iter().chain(&attribute.graphs)
+/// (and names of the subgraphs' own, which nothing outside defines).
+pub(super) fn reads(node: &NodeProto) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        names.extend(node.input.iter().map(String::as_str).filter(|name| !name.is_empty()));
+        let subgraphs = node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs));
+        for graph in subgraphs {
+            open.extend(&graph.node);
+            names.extend(graph.output.iter().map(|output| output.name.as_str()));
+        }
+    }
+    names
 }
 
 /// `Err` holds the positions of one cycle, each node reading the next one's output.
 fn sort(graph: &GraphProto, producers: &HashMap<&str, Option<usize>>) -> Result<Vec<usize>, Vec<usize>> {
-    let operands: Vec<BTreeSet<usize>> =
-        graph.node.iter().map(|node| reads(node).filter_map(|n| producers.get(n).copied().flatten()).collect()).collect();
+    let operands: Vec<BTreeSet<usize>> = graph
+        .node
+        .iter()
+        .map(|node| reads(node).into_iter().filter_map(|n| producers.get(n).copied().flatten()).collect())
+        .collect();
     let mut users = vec![Vec::new(); operands.len()];
     for (position, before) in operands.iter().enumerate() {
         before.iter().for_each(|&p| users[p].push(position));

@@ -85,6 +85,7 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
     let mut sizes = Sizes { shapes: BTreeMap::new(), dims: BTreeMap::new(), overridden: false };
     for (name, declared) in inputs {
         let Some(given) = binding.shapes.get(*name) else { continue };
+        sizes.shapes.insert((*name).to_owned(), given.clone());
         if let Err(error) = apply_shape(name, declared, given, &mut sizes) {
             errors.push(error.in_file(file));
         }
@@ -126,7 +127,7 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
-/// A bound shape fixes the input and the symbols in its declaration.
+/// A bound shape fixes the symbols in its input's declaration.
 fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes) -> Result<(), Diagnostic> {
     let error = |message: String| Err(Diagnostic::new(&codes::MODEL_SHAPES, message));
     if let Some(dims) = &declared.dims {
@@ -148,7 +149,6 @@ fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes
             }
         }
     }
-    sizes.shapes.insert(name.to_owned(), given.clone());
     Ok(())
 }
 

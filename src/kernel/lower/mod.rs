@@ -34,7 +34,7 @@ use crate::syntax::Constant;
 use crate::syntax::ast::{FunctionDef, Module, ParamKind};
 
 use builder::Builder;
-pub(super) use builder::wrap;
+pub(super) use builder::{literal_of, wrap};
 use names::Names;
 use types::{Scalar, Ty};
 use value::{Scope, Tensor, Val};
@@ -79,7 +79,7 @@ pub struct Specialization {
 /// Lowers one kernel of a module.
 ///
 /// Errors: K001 for what is not supported, K002 and K003 for what compiled Triton rejects, K004 for
-/// an entry or an argument list that does not fit.
+/// a missing entry, K007 for arguments that do not fit it.
 pub fn compile(module: &Module, entry: &str, spec: &Specialization) -> Result<Verified<Kernel>> {
     let names = Names::of(module);
     let function = names.entry(module, entry)?;
@@ -161,7 +161,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn bind_entry(&mut self, function: &'a FunctionDef, spec: &Specialization) -> Result<Vec<Param>> {
-        let entry_error = |lower: &Self, span, message: String| lower.diagnostic(&codes::KERNEL_ENTRY, span, message);
+        let entry_error = |lower: &Self, span, message: String| lower.diagnostic(&codes::KERNEL_ARGUMENTS, span, message);
         for (name, _) in &spec.args {
             if !function.params.iter().any(|p| p.name == *name) {
                 let message = format!("kernel `{}` has no parameter `{name}`", function.name);

@@ -1,16 +1,16 @@
 //! Plans by what they say, with a binder that knows no templates.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::expect;
 use smallvec::smallvec;
 
-use super::build::{Bound, Planned, build};
-use super::map::{Served, rows};
+use super::build::{Planned, build};
+use super::map::{Served as By, rows};
 use super::plan::{Plan, Slot};
-use super::{dot, json, text};
+use super::{Served, dot, json, plan, text};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::parse::parse;
@@ -19,7 +19,8 @@ use crate::graph::op::{Map, View};
 use crate::graph::{Cluster, Graph, NodeId, Op, Producer, Role, Source, TensorType, ValueId};
 use crate::import::{Binding, onnx};
 use crate::shape::Shape;
-use crate::template::{BoundKernel, Layout, Operand, OperandAccess};
+use crate::target::{self, Target};
+use crate::template::{BindOptions, Bound, BoundKernel, Layout, Library, Operand, OperandAccess};
 
 /// Every operator but a Map takes epilogues.
 struct All;
@@ -48,7 +49,7 @@ fn fake(graph: &Graph, cluster: &Cluster, layout: &dyn Fn(ValueId) -> Layout, re
     let operands: Vec<Operand> = values.iter().enumerate().map(operand).collect();
     let key = operands.iter().map(|o| format!("{:?}{:?}", o.layout.shape, o.layout.strides)).collect::<String>();
     let key = format!("{:08x}", key.bytes().fold(7u32, |h, b| h.wrapping_mul(31).wrapping_add(b as u32)));
-    Ok((BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() }, values))
+    Ok(Bound { kernel: BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() }, values })
 }
 
 fn planned(graph: Graph, level: Level, refuse: &[&str]) -> Planned {
@@ -223,7 +224,7 @@ fn what_cannot_be_bound_is_taken_apart_or_named() {
     simulate(&plan);
     let (launches, missing, plan) = count(&["max_pool"]);
     assert_eq!((launches, missing), (55, 1));
-    let unserved: Vec<String> = rows(&plan).into_iter().filter(|r| r.served == Served::Missing).map(|r| r.operator).collect();
+    let unserved: Vec<String> = rows(&plan).into_iter().filter(|r| r.served == By::Missing).map(|r| r.operator).collect();
     assert_eq!(unserved, ["max_pool"]);
 }
 
@@ -231,7 +232,7 @@ fn what_cannot_be_bound_is_taken_apart_or_named() {
 fn the_map_names_a_template_for_each_source_node() {
     let plan = planned(resnet50(), Level::None, &[]).plan;
     let rows = rows(&plan);
-    let gemm: Vec<(&str, &str, &Served)> = rows
+    let gemm: Vec<(&str, &str, &By)> = rows
         .iter()
         .filter(|r| r.source.operator == "Gemm")
         .map(|r| (r.source.operator.as_str(), r.operator.as_str(), &r.served))
@@ -239,10 +240,60 @@ fn the_map_names_a_template_for_each_source_node() {
     assert_eq!(
         gemm,
         [
-            ("Gemm", "transpose", &Served::Prepared),
-            ("Gemm", "matmul", &Served::Kernel { launch: 173, template: "matmul".into() }),
-            ("Gemm", "add", &Served::Kernel { launch: 174, template: "add".into() }),
+            ("Gemm", "transpose", &By::Prepared),
+            ("Gemm", "matmul", &By::Kernel { launch: 173, template: "matmul".into() }),
+            ("Gemm", "add", &By::Kernel { launch: 174, template: "add".into() }),
         ]
     );
-    assert_eq!(rows.iter().filter(|r| r.served == Served::View).count(), 1);
+    assert_eq!(rows.iter().filter(|r| r.served == By::View).count(), 1);
+}
+
+/// The plan of ResNet-50 with the embedded templates.
+fn real(level: Level) -> Planned {
+    let library = Library::embedded().unwrap();
+    let target = Target::find(target::DEFAULT).unwrap();
+    let graph = resnet50();
+    let rewritten = fuse::rewrite(&graph, level).unwrap();
+    let clusters = fuse::cluster(&rewritten, level, &Served { library: &library, target }).unwrap();
+    plan("resnet50", Arc::new(graph), &rewritten, clusters, &library, target, BindOptions::default()).unwrap()
+}
+
+/// Keys change with every edit of a kernel's text, which is not a matter of planning.
+fn without_keys(text: &str) -> String {
+    let word = |w: &str| w.split_once("__").map_or(w, |(template, _)| template).to_owned();
+    text.lines().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+#[test]
+fn resnet50_with_the_embedded_templates() {
+    for (level, file) in [(Level::None, "resnet50_none.txt"), (Level::Basic, "resnet50_basic.txt")] {
+        let Planned { plan, missing } = real(level);
+        assert!(missing.is_empty(), "{missing:?}");
+        simulate(&plan);
+        let blessed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/select").join(file);
+        expect_test::expect_file![blessed].assert_eq(&without_keys(&text::text(&plan)));
+    }
+    assert_eq!(real(Level::Basic).plan.launches.len(), 56);
+}
+
+#[test]
+fn unfused_each_source_operator_has_the_templates_of_the_mission() {
+    let mut served: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in rows(&real(Level::None).plan) {
+        if let By::Kernel { launch: _, template } = row.served {
+            served.entry(row.source.operator).or_default().insert(template);
+        }
+    }
+    let lines: String =
+        served.iter().map(|(o, t)| format!("{o}: {}\n", t.iter().cloned().collect::<Vec<_>>().join(" "))).collect();
+    expect![[r#"
+        Add: add
+        BatchNormalization: batchnorm2d
+        Conv: conv2d_resnet
+        Gemm: add matmul
+        GlobalAveragePool: adaptive_avgpool2d
+        MaxPool: maxpool2d
+        Relu: relu
+    "#]]
+    .assert_eq(&lines);
 }

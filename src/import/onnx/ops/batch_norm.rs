@@ -8,7 +8,7 @@
 use crate::graph::{Op, Role};
 use crate::import::onnx::node::{Context, Failure};
 
-pub(in crate::import::onnx) fn lower(cx: &mut Context) -> Result<(), Failure> {
+pub fn lower(cx: &mut Context) -> Result<(), Failure> {
     let epsilon = cx.attributes.float("epsilon")?.unwrap_or(f64::from(1e-5f32));
     cx.attributes.float("momentum")?; // only training reads it
     if cx.opset() < 9 && cx.attributes.int("spatial")? == Some(0) {

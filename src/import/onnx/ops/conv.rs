@@ -10,7 +10,7 @@ use crate::import::onnx::node::{Context, Failure};
 use crate::import::onnx::ops::window;
 use crate::shape::display;
 
-pub(in crate::import::onnx) fn lower(cx: &mut Context) -> Result<(), Failure> {
+pub fn lower(cx: &mut Context) -> Result<(), Failure> {
     let (x, w) = (cx.input(0, "X")?, cx.input(1, "W")?);
     let (x_shape, w_shape) = (cx.shape(&x), cx.shape(&w));
     if x_shape.len() < 3 || w_shape.len() != x_shape.len() {

@@ -12,7 +12,7 @@ use crate::graph::op::{Map, Op, View};
 use crate::import::onnx::node::{Context, Failure, Operand};
 use crate::shape::display;
 
-pub(in crate::import::onnx) fn lower(cx: &mut Context) -> Result<(), Failure> {
+pub fn lower(cx: &mut Context) -> Result<(), Failure> {
     let (a, b) = (cx.input(0, "A")?, cx.input(1, "B")?);
     for (name, operand) in [("A", &a), ("B", &b)] {
         let shape = cx.shape(operand);

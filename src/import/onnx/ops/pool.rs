@@ -1,9 +1,10 @@
-//! MaxPool and the global pools.
+//! MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool.
 //!
 //! <https://onnx.ai/onnx/operators/onnx__MaxPool.html>. Opset 1; 8: a second output with indices
 //! (refused when it is used); 10: `dilations`, `ceil_mode`; 12: int8, uint8.
-//! <https://onnx.ai/onnx/operators/onnx__GlobalAveragePool.html>. Opset 1: adaptive average with
-//! output sizes 1. X T [N, C, spatial…] with one to three spatial axes.
+//! <https://onnx.ai/onnx/operators/onnx__AveragePool.html>. Opset 7: `count_include_pad`; 10: `ceil_mode`;
+//! 19: `dilations`. The global pools: opset 1; the average is an adaptive one to output sizes 1.
+//! X T [N, C, spatial…] with one to three spatial axes.
 
 use smallvec::SmallVec;
 
@@ -13,7 +14,7 @@ use crate::import::onnx::node::{Context, Failure, Operand};
 use crate::import::onnx::ops::window;
 use crate::shape::display;
 
-pub(in crate::import::onnx) fn max(cx: &mut Context) -> Result<(), Failure> {
+pub fn max(cx: &mut Context) -> Result<(), Failure> {
     if cx.is_used(1) {
         return Err(Failure::unsupported("indices as second output"));
     }
@@ -23,11 +24,24 @@ pub(in crate::import::onnx) fn max(cx: &mut Context) -> Result<(), Failure> {
     cx.finish(Op::Pool(pool), &[x])
 }
 
-pub(in crate::import::onnx) fn global_average(cx: &mut Context) -> Result<(), Failure> {
+pub fn average(cx: &mut Context) -> Result<(), Failure> {
+    let x = cx.input(0, "X")?;
+    let count_pad = cx.attributes.flag("count_include_pad")?;
+    let pool = windowed(cx, &x, PoolKind::Average { count_pad })?;
+    cx.finish(Op::Pool(pool), &[x])
+}
+
+pub fn global_average(cx: &mut Context) -> Result<(), Failure> {
     let x = cx.input(0, "X")?;
     let rank = spatial_rank(cx, &x)?;
-    let pool = Pool::adaptive_average(SmallVec::from_elem(1, rank));
-    cx.finish(Op::Pool(pool), &[x])
+    cx.finish(Op::Pool(Pool::adaptive_average(SmallVec::from_elem(1, rank))), &[x])
+}
+
+pub fn global_max(cx: &mut Context) -> Result<(), Failure> {
+    let x = cx.input(0, "X")?;
+    let rank = spatial_rank(cx, &x)?;
+    let kernel = SmallVec::from_slice(&cx.shape(&x)[2..]);
+    cx.finish(Op::Pool(Pool { kind: PoolKind::Max, kernel, ..Pool::adaptive_average(SmallVec::from_elem(1, rank)) }), &[x])
 }
 
 fn spatial_rank(cx: &Context, x: &Operand) -> Result<usize, Failure> {
@@ -42,8 +56,9 @@ fn spatial_rank(cx: &Context, x: &Operand) -> Result<usize, Failure> {
 /// A pool over windows, `ceil_mode` resolved.
 ///
 /// In ceil mode the last window may stick out of the padded operand, but must begin inside it or
-/// its left padding (torch; ONNX from opset 19 on): the padding at the end is grown to hold it.
-fn windowed(cx: &Context, x: &Operand, kind: PoolKind) -> Result<Pool, Failure> {
+/// its left padding (torch; ONNX from opset 19 on): the padding at the end is grown to hold it. What
+/// it grows by never counts in an average, while `count_pad` counts all padding: with both, refused.
+fn windowed(cx: &Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, Failure> {
     let rank = spatial_rank(cx, x)?;
     let spatial = &cx.shape(x)[2..];
     if cx.attributes.ints("kernel_shape")?.is_none() {
@@ -51,15 +66,18 @@ fn windowed(cx: &Context, x: &Operand, kind: PoolKind) -> Result<Pool, Failure> 
     }
     let kernel = cx.attributes.sizes("kernel_shape", rank, 1)?;
     let mut window = window::read(cx, spatial, &kernel)?;
+    let pads_end = window.pads_end.clone();
+    if window.pads_begin.iter().chain(&pads_end).all(|&pad| pad == 0) && matches!(kind, PoolKind::Average { .. }) {
+        kind = PoolKind::Average { count_pad: false };
+    }
     if cx.attributes.flag("ceil_mode")? {
         for i in 0..rank {
-            window.pads_end[i] = ceil_padding(
-                spatial[i],
-                (window.pads_begin[i], window.pads_end[i]),
-                (kernel[i] - 1).saturating_mul(window.dilations[i]).saturating_add(1),
-                window.strides[i],
-            );
+            let extent = (kernel[i] - 1).saturating_mul(window.dilations[i]).saturating_add(1);
+            window.pads_end[i] = ceil_padding(spatial[i], (window.pads_begin[i], pads_end[i]), extent, window.strides[i]);
         }
+    }
+    if kind == (PoolKind::Average { count_pad: true }) && window.pads_end != pads_end {
+        return Err(Failure::unsupported("ceil_mode with count_include_pad"));
     }
     Ok(Pool {
         kind,
@@ -75,9 +93,39 @@ fn windowed(cx: &Context, x: &Operand, kind: PoolKind) -> Result<Pool, Failure> 
 fn ceil_padding(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
     let padded = size.saturating_add(pads.0).saturating_add(pads.1);
     let Some(rest) = padded.checked_sub(extent) else { return pads.1 };
-    let mut last = rest.div_ceil(stride) * stride;
-    if last >= size + pads.0 {
+    let mut last = rest.div_ceil(stride).saturating_mul(stride);
+    if last >= size.saturating_add(pads.0) {
         last -= stride;
     }
-    (last + extent).saturating_sub(size + pads.0)
+    last.saturating_add(extent).saturating_sub(size.saturating_add(pads.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::infer::window_count;
+
+    /// torch's `pooling_output_shape` in ceil mode.
+    fn by_torch(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
+        let count = (size + pads.0 + pads.1 - extent).div_ceil(stride) + 1;
+        if (count - 1) * stride >= size + pads.0 { count - 1 } else { count }
+    }
+
+    #[test]
+    fn ceil_mode_is_padding() {
+        for size in 1..12 {
+            for (begin, end) in [(0, 0), (1, 1), (0, 1), (2, 1)] {
+                for extent in 1..5 {
+                    for stride in 1..5 {
+                        if size + begin + end < extent || begin >= extent || end >= extent {
+                            continue;
+                        }
+                        let grown = ceil_padding(size, (begin, end), extent, stride);
+                        let count = window_count(size, (begin, grown), extent, stride, 1).unwrap();
+                        assert_eq!(count, by_torch(size, (begin, end), extent, stride), "{size} {begin} {end} {extent} {stride}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,10 @@
 //! Import as a whole: real files, every kind of bad file.
 
+mod bad_input;
+mod build;
 mod models;
+mod tract;
+mod unsupported;
 
 use super::*;
 use crate::diag::render::render;

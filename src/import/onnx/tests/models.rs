@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::graph::Producer;
-use crate::graph::{Op, Role, Weight, op::View};
+
+use crate::graph::{Op, Producer, Role, Weight, op::View, text, verify};
 use crate::import::Absorbed;
+use crate::source::SourceFile;
 
 #[test]
 fn resnet50_keeps_every_node_with_its_name() {
@@ -50,4 +51,18 @@ fn resnet50_keeps_every_node_with_its_name() {
         graph.node_ids().filter(|&n| graph.node(n).sources[0].node == "fc").map(|n| graph.node(n).op.clone()).collect();
     assert!(matches!(&fc[0], Op::View(View::Transpose(order)) if order.as_slice() == [1, 0]));
     assert!(matches!(&fc[1..], [Op::MatMul, Op::Map(map)] if map.label == "add"));
+}
+
+#[test]
+fn imported_graphs_are_well_formed_and_read_back() {
+    let light = |name: &str| format!("tests/import/onnx_light/light_{name}.onnx");
+    let models = ["bvlc_alexnet", "inception_v1", "squeezenet", "vgg19", "zfnet512"].map(light);
+    for path in models.iter().map(String::as_str).chain(["models/resnet50.onnx"]) {
+        let graph = load_whole(path).graph;
+        let errors = verify::violations(&graph);
+        assert!(errors.is_empty(), "{}", rendered(&errors));
+        let printed = graph.to_string();
+        let read = text::parse(&SourceFile::new(path, printed.as_str())).unwrap();
+        assert_eq!(read.to_string(), printed.replace(" = stored", " = missing"), "{path}");
+    }
 }

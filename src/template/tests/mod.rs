@@ -1,5 +1,8 @@
-//! Whole bound texts and launches of small graphs, blessed. `tests/template/compile.py` in the
-//! repository's tools gives the same texts to Triton itself.
+//! Whole bound texts and launches of small graphs, blessed.
+//!
+//! `tools/check_bound.py` gives further bindings (the ignored test `dump`) to Triton itself.
+
+mod dump;
 
 use expect_test::{Expect, expect};
 
@@ -164,7 +167,8 @@ fn a_broadcast_operand_of_add_gets_its_own_address() {
             ):
                 e = tile * BLOCK + tl.arange(0, BLOCK)
                 a = tl.load(a_ptr + e, mask=e < E, other=0)
-                b = tl.load(b_ptr + e // E2 % E1, mask=e < E, other=0)
+                e1 = e // E2 % E1
+                b = tl.load(b_ptr + e1, mask=e < E, other=0)
                 y = a + b
                 tl.store(y_ptr + e, y, mask=e < E)
 
@@ -728,58 +732,9 @@ fn batch_axes_that_broadcast_both_ways_are_cut() {
     check(
         &bind_contiguous(&b.graph, &Cluster::of(matmul)),
         expect![[r#"
-        @triton.jit
-        def matmul_tile(
-            tile, a_ptr, b_ptr, y_ptr,
-            B, M, N, K,
-            a_stride_m, a_stride_k,
-            b_stride_k, b_stride_n,
-            y_stride_b, y_stride_m, y_stride_n,
-            B1,
-            a_stride_b0,
-            b_stride_b1,
-            PRECISION: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-        ):
-            tiles_m = tl.cdiv(M, BM)
-            tiles_n = tl.cdiv(N, BN)
-            b = tile // (tiles_m * tiles_n)
-            m = tile // tiles_n % tiles_m * BM + tl.arange(0, BM)
-            n = tile % tiles_n * BN + tl.arange(0, BN)
-            acc = tl.zeros((BM, BN), dtype=tl.float32)
-            for start in range(0, K, BK):
-                k = start + tl.arange(0, BK)
-                left = tl.load(
-                    a_ptr + b // B1 * a_stride_b0 + m[:, None] * a_stride_m + k[None, :] * a_stride_k,
-                    mask=(m[:, None] < M) & (k[None, :] < K),
-                    other=0.0,
-                )
-                right = tl.load(
-                    b_ptr + b % B1 * b_stride_b1 + k[:, None] * b_stride_k + n[None, :] * b_stride_n,
-                    mask=(k[:, None] < K) & (n[None, :] < N),
-                    other=0.0,
-                )
-                acc += tl.dot(left, right, input_precision=PRECISION)
-            tl.store(
-                y_ptr + b * y_stride_b + m[:, None] * y_stride_m + n[None, :] * y_stride_n,
-                acc,
-                mask=(m[:, None] < M) & (n[None, :] < N),
-            )
-
-
-        @triton.jit
-        def matmul_kernel(
-            a_ptr, b_ptr, y_ptr,
-            B, M, N, K,
-            a_stride_m, a_stride_k,
-            b_stride_k, b_stride_n,
-            y_stride_b, y_stride_m, y_stride_n,
-            B1,
-            a_stride_b0,
-            b_stride_b1,
-            PRECISION: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-        ):
-            matmul_tile(
-                tl.program_id(0), a_ptr, b_ptr, y_ptr,
+            @triton.jit
+            def matmul_tile(
+                tile, a_ptr, b_ptr, y_ptr,
                 B, M, N, K,
                 a_stride_m, a_stride_k,
                 b_stride_k, b_stride_n,
@@ -787,9 +742,60 @@ fn batch_axes_that_broadcast_both_ways_are_cut() {
                 B1,
                 a_stride_b0,
                 b_stride_b1,
-                PRECISION, BM, BN, BK,
-            )
-    "#]],
+                PRECISION: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+            ):
+                tiles_m = tl.cdiv(M, BM)
+                tiles_n = tl.cdiv(N, BN)
+                b = tile // (tiles_m * tiles_n)
+                m = tile // tiles_n % tiles_m * BM + tl.arange(0, BM)
+                n = tile % tiles_n * BN + tl.arange(0, BN)
+                acc = tl.zeros((BM, BN), dtype=tl.float32)
+                for start in range(0, K, BK):
+                    k = start + tl.arange(0, BK)
+                    b0 = b // B1
+                    left = tl.load(
+                        a_ptr + b0 * a_stride_b0 + m[:, None] * a_stride_m + k[None, :] * a_stride_k,
+                        mask=(m[:, None] < M) & (k[None, :] < K),
+                        other=0.0,
+                    )
+                    b1 = b % B1
+                    right = tl.load(
+                        b_ptr + b1 * b_stride_b1 + k[:, None] * b_stride_k + n[None, :] * b_stride_n,
+                        mask=(k[:, None] < K) & (n[None, :] < N),
+                        other=0.0,
+                    )
+                    acc += tl.dot(left, right, input_precision=PRECISION)
+                tl.store(
+                    y_ptr + b * y_stride_b + m[:, None] * y_stride_m + n[None, :] * y_stride_n,
+                    acc,
+                    mask=(m[:, None] < M) & (n[None, :] < N),
+                )
+
+
+            @triton.jit
+            def matmul_kernel(
+                a_ptr, b_ptr, y_ptr,
+                B, M, N, K,
+                a_stride_m, a_stride_k,
+                b_stride_k, b_stride_n,
+                y_stride_b, y_stride_m, y_stride_n,
+                B1,
+                a_stride_b0,
+                b_stride_b1,
+                PRECISION: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+            ):
+                matmul_tile(
+                    tl.program_id(0), a_ptr, b_ptr, y_ptr,
+                    B, M, N, K,
+                    a_stride_m, a_stride_k,
+                    b_stride_k, b_stride_n,
+                    y_stride_b, y_stride_m, y_stride_n,
+                    B1,
+                    a_stride_b0,
+                    b_stride_b1,
+                    PRECISION, BM, BN, BK,
+                )
+        "#]],
         expect![[r#"
         template matmul
         operand a: f32 [2, 1, 4, 20] Read

@@ -1,0 +1,60 @@
+//! Functions of one element: Neg, Abs, Exp, Log, Sqrt, Reciprocal, Sin, Cos, Tanh, Erf, Sigmoid,
+//! Floor, Ceil, Round (half to even), Sign, IsNaN, Not.
+//!
+//! <https://onnx.ai/onnx/operators/onnx__Exp.html> and its siblings. Opset 6 and 7 (Erf, Sign, IsNaN: 9;
+//! Round: 11); 13: bfloat16. X is a float, for Neg, Abs and Sign any number, for Not a bool.
+
+use crate::expr::{Binary, Compare, ExprBuilder, ExprId, Unary};
+use crate::import::onnx::node::{Context, Failure};
+use crate::import::onnx::ops::pointwise::{number, unary};
+
+/// One function an operator that is one node of an expression.
+macro_rules! functions {
+    ($($name:ident = $op:ident),* $(,)?) => {
+        $(pub fn $name(cx: &mut Context) -> Result<(), Failure> {
+            unary(cx, Unary::$op.name(), |b, x| b.unary(Unary::$op, x))
+        })*
+    };
+}
+
+functions! {
+    neg = Neg,
+    abs = Abs,
+    exp = Exp,
+    log = Log,
+    sqrt = Sqrt,
+    sin = Sin,
+    cos = Cos,
+    tanh = Tanh,
+    erf = Erf,
+    sigmoid = Sigmoid,
+    floor = Floor,
+    ceil = Ceil,
+    round = RoundEven,
+    not = Not,
+}
+
+pub fn reciprocal(cx: &mut Context) -> Result<(), Failure> {
+    unary(cx, "reciprocal", |b, x| {
+        let one = number(b, 1.0, x);
+        b.binary(Binary::Div, one, x)
+    })
+}
+
+/// x < 0 ? −1 : (x > 0 ? 1 : x), so that ±0 and NaN stay.
+pub fn sign(cx: &mut Context) -> Result<(), Failure> {
+    unary(cx, "sign", |b, x| {
+        let zero = number(b, 0.0, x);
+        let side = |b: &mut ExprBuilder, op, value, other: ExprId| {
+            let value = number(b, value, x);
+            let beyond = b.compare(op, x, zero);
+            b.select(beyond, value, other)
+        };
+        let upper = side(b, Compare::Gt, 1.0, x);
+        side(b, Compare::Lt, -1.0, upper)
+    })
+}
+
+pub fn is_nan(cx: &mut Context) -> Result<(), Failure> {
+    unary(cx, "is_nan", |b, x| b.compare(Compare::Ne, x, x))
+}
