@@ -63,7 +63,7 @@ mod tests {
         OperandEntry {
             name: "x".into(),
             dtype: "f32".into(),
-            written: false,
+            access: crate::emit::manifest::AccessEntry::Read,
             shape: vec![2, 3],
             strides: vec![1, 2],
             offset: 1,

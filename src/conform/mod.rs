@@ -19,3 +19,6 @@ pub mod prepare;
 pub mod stored;
 pub mod subject;
 pub mod verdict;
+
+#[cfg(test)]
+mod tests;

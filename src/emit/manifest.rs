@@ -43,6 +43,8 @@ pub struct Manifest {
     pub seed: u64,
     /// Whether weights that the model file has are generated, too.
     pub always_seeded: bool,
+    /// How the plan was made (fusion level, target, precision, …), by name.
+    pub settings: BTreeMap<String, String>,
     /// Nodes that no kernel computes, by their own names: the suite is not the whole model.
     pub missing: Vec<String>,
     /// Names of the imported graph's inputs and outputs.
@@ -167,6 +169,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         model: plan.imported.file.clone(),
         seed: options.seed,
         always_seeded: options.always_seeded,
+        settings: options.settings.iter().cloned().collect(),
         missing: options.missing.clone(),
         inputs: names(plan.imported.inputs()),
         outputs: names(plan.imported.outputs()),

@@ -41,6 +41,9 @@ pub struct EmitOptions {
     pub seed: u64,
     /// Generate float weights that the model file has, too.
     pub always_seeded: bool,
+    /// How the plan was made (fusion level, target, precision, …), for the manifest: what re-emits the
+    /// suite from the manifest's graph needs.
+    pub settings: Vec<(String, String)>,
     /// Nodes that no kernel computes, by their own names: the suite says so.
     pub missing: Vec<String>,
 }

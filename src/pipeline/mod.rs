@@ -67,7 +67,12 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     observer.stage("emit", 0);
     let plan = &planned.plan;
     let missing = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor)).collect();
-    let emitting = EmitOptions { seed: options.seed, always_seeded: options.weights == Weights::Seeded, missing };
+    let emitting = EmitOptions {
+        seed: options.seed,
+        always_seeded: options.weights == Weights::Seeded,
+        settings: settings(options),
+        missing,
+    };
     let mut files = emit::suite(plan, &emitting).map_err(one)?;
     let mut report = verify::run(&output.display().to_string(), &files, options, &[], observer, cancel).map_err(one)?;
     report.notes.extend(load::notes(&imported, options));
@@ -78,6 +83,12 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     emit::write(&files, &output, options.force).map_err(one)?;
     report.suite = Some(output);
     Ok(report)
+}
+
+/// How the plan was made, for the manifest.
+fn settings(options: &Options) -> Vec<(String, String)> {
+    let entries = [("fuse", options.fuse.name()), ("precision", "ieee"), ("target", options.target.as_str())];
+    entries.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
 }
 
 fn one(diagnostic: Box<Diagnostic>) -> Vec<Diagnostic> {
