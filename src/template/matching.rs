@@ -1,5 +1,6 @@
 //! Which template computes an operator: by `implements`, label, body, ranks and `when`.
 
+use super::anchors::Site;
 use super::bound::Layout;
 use super::environment::Env;
 use super::library::{Library, Template};
@@ -9,7 +10,7 @@ use super::step::scalar;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::graph::op::Op;
-use crate::graph::{Cluster, Graph, ValueId};
+use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::target::Target;
 
 /// The first template that fits: those of one label before general ones, else in library order.
@@ -47,6 +48,13 @@ pub fn choose(
             .at_node(graph.file.clone(), name)
             .help("add one with --templates DIR; operator_templates/README.md says how"),
     ))
+}
+
+/// Whether the template that serves a node has a place for Maps on its output.
+pub fn takes_epilogues(graph: &Graph, anchor: NodeId, library: &Library, target: &Target) -> bool {
+    let layout = |value: ValueId| Layout::contiguous(graph.shape(value));
+    let problem = choose(graph, &Cluster::of(anchor), &layout, library, target);
+    problem.is_ok_and(|p| p.template.kernel.anchors.iter().any(|a| matches!(a.site, Site::Value { uses: _ })))
 }
 
 /// Whether a template's label and body are the operator's.
