@@ -11,18 +11,22 @@ use crate::graph::op::{Map, View};
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::select::plan::Plan;
 
-/// Preparation nodes that `wanted` values need, in the plan's order.
+/// Preparation nodes that `wanted` values need: operands first, and what one value needs together.
 pub fn nodes_for(plan: &Plan, wanted: &[ValueId]) -> Vec<NodeId> {
-    let mut needed: Vec<ValueId> = wanted.to_vec();
-    let mut nodes: Vec<NodeId> = Vec::new();
-    for &id in plan.preparation.iter().rev() {
-        let node = plan.graph.node(id);
-        if node.outputs.iter().any(|output| needed.contains(output)) {
-            needed.extend(node.inputs.iter().flatten());
+    let makers: BTreeMap<ValueId, NodeId> =
+        plan.preparation.iter().flat_map(|&id| plan.graph.node(id).outputs.iter().map(move |&output| (output, id))).collect();
+    let mut nodes = Vec::new();
+    // Each value stands above its operands, and is taken when they are done.
+    let mut open: Vec<(ValueId, bool)> = wanted.iter().rev().map(|&value| (value, false)).collect();
+    while let Some((value, ready)) = open.pop() {
+        let Some(&id) = makers.get(&value) else { continue };
+        if ready && !nodes.contains(&id) {
             nodes.push(id);
+        } else if !ready && !nodes.contains(&id) {
+            open.push((value, true));
+            open.extend(plan.graph.node(id).inputs.iter().rev().flatten().map(|&input| (input, false)));
         }
     }
-    nodes.reverse();
     nodes
 }
 
@@ -101,7 +105,7 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
         };
         let value = match node {
             Node::Read(k) => (reads[k as usize].clone(), 2),
-            Node::Constant(Constant::Float(bits)) => (python::float(f64::from_bits(bits)), 2),
+            Node::Constant(Constant::Float(bits)) => (python::float_of(of, f64::from_bits(bits)), 2),
             Node::Constant(Constant::Int(v)) => (v.to_string(), 2),
             Node::Binary(op, a, b) => {
                 let (sign, tightness) = match op {

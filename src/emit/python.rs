@@ -82,6 +82,13 @@ pub fn float(value: f64) -> String {
     }
 }
 
+/// A float literal that gives the same number once it is rounded to `dtype`: `1e-5` where an f32 holds
+/// 9.999999747378752e-6.
+pub fn float_of(dtype: DType, value: f64) -> String {
+    let narrow = value as f32;
+    if dtype == DType::F32 && narrow.is_finite() && f64::from(narrow) == value { format!("{narrow:?}") } else { float(value) }
+}
+
 /// `(1, 64)`, `(1,)`, `()`.
 pub fn tuple<T: ToString>(items: &[T]) -> String {
     let items: Vec<String> = items.iter().map(T::to_string).collect();
@@ -218,6 +225,8 @@ mod tests {
         assert_eq!(float(1e-5), "1e-5");
         assert_eq!(float(-0.0), "-0.0");
         assert_eq!(float(f64::NEG_INFINITY), "float(\"-inf\")");
+        assert_eq!(float_of(DType::F32, f64::from(1e-5f32)), "1e-5");
+        assert_eq!(float_of(DType::F64, f64::from(1e-5f32)), "9.999999747378752e-6");
         assert_eq!(tuple(&[1]), "(1,)");
     }
 

@@ -80,34 +80,74 @@ impl Drop for Staging {
     }
 }
 
-/// Writes a suite to `target`.
+/// Whether a suite may be written to `target`: whether a folder is there that it would replace.
 ///
 /// # Errors
-/// U005 when something that is not ours, or an edited suite, is in the way; U004 when the disk
-/// refuses; U009 after [`abandon`]. The target is untouched in each case.
-pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
-    let shown = target.display().to_string();
-    let replaces = match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(refused(target, &error)),
+/// U005 when something that is not ours, or an edited suite, is in the way; U004 when the disk refuses.
+pub fn may_write(target: &Path, force: bool) -> diag::Result<bool> {
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(refused(target, &error)),
         Ok(meta) if !meta.is_dir() => {
             let message = "this is in the way and not a folder";
-            return Err(Box::new(
-                Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(shown).help("name another folder with -o"),
-            ));
+            let diagnostic = Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(target.display().to_string());
+            Err(Box::new(diagnostic.help("name another folder with -o")))
         }
         Ok(_) => {
             may_replace(target, force)?;
-            true
+            Ok(true)
         }
-    };
+    }
+}
 
+/// Writes a suite to `target`.
+///
+/// # Errors
+/// As [`may_write`]; U009 after [`abandon`]. The target is untouched in each case.
+pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
+    let replaces = may_write(target, force)?;
     let staging = Staging::create(target, "new").map_err(|error| refused(target, &error))?;
     for (path, bytes) in files {
         let file = staging.path.join(path);
         put(&file, bytes).map_err(|error| refused(&target.join(path), &error))?;
     }
     publish(&staging, target, replaces).map_err(|error| refused(target, &error))
+}
+
+/// Every file of a suite on disk, caches excepted.
+///
+/// # Errors
+/// U008 when the folder holds no manifest, U002 when a file cannot be read.
+pub fn read(suite: &Path) -> diag::Result<Files> {
+    if !suite.join(MANIFEST).is_file() {
+        let message = format!("this is not a suite: there is no {MANIFEST}");
+        let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, message).in_file(suite.display().to_string());
+        return Err(Box::new(diagnostic.help("name the folder that `decompose MODEL` wrote")));
+    }
+    let unreadable = |path: &Path, error: io::Error| {
+        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(path.display().to_string()))
+    };
+    let mut found = Vec::new();
+    list(suite, "", &mut found).map_err(|error| unreadable(suite, error))?;
+    let content = |path: String| {
+        let file = suite.join(&path);
+        Ok((path, fs::read(&file).map_err(|error| unreadable(&file, error))?))
+    };
+    found.into_iter().map(content).collect()
+}
+
+/// Replaces one file of a suite, whole or not at all.
+///
+/// # Errors
+/// U004 when the disk refuses.
+pub fn replace(suite: &Path, path: &str, bytes: &[u8]) -> diag::Result<()> {
+    let target = suite.join(path);
+    let staged = suite.join(format!(".{path}.new-{}", std::process::id()));
+    let written = put(&staged, bytes).and_then(|()| fs::rename(&staged, &target));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&staged);
+        refused(&target, &error)
+    })
 }
 
 fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {

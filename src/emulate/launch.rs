@@ -56,7 +56,8 @@ pub enum Arg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
     /// Loads and stores stay inside their view (A001, A002). Switched off, an access outside the
-    /// view but inside the buffer goes through; outside the buffer it is a fault all the same.
+    /// view but inside the buffer goes through; outside the buffer a load gives zero and a store
+    /// does nothing.
     pub bounds: bool,
     /// Undefined lanes reach no store, address or branch (A003, A004, A005).
     pub poison: bool,

@@ -14,11 +14,7 @@ use super::views::{Resolved, resolve};
 use crate::diag::{Diagnostic, Result};
 use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::shape::numel;
-use crate::template::{BoundKernel, Layout, OperandAccess};
-
-/// What binding a cluster gives: the kernel, and the value behind each of its operands, scratch
-/// excepted.
-pub type Bound = (BoundKernel, Vec<ValueId>);
+use crate::template::{Bound, BoundKernel, Layout, OperandAccess};
 
 /// Binds a cluster, given how the values that it reads and writes lie in their storage.
 pub type Bind<'a> = &'a dyn Fn(&Graph, &Cluster, &dyn Fn(ValueId) -> Layout) -> Result<Bound>;
@@ -39,7 +35,7 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
     let mut kernels: Vec<Arc<BoundKernel>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut launches = Vec::new();
-    for (cluster, (kernel, values)) in bound {
+    for (cluster, Bound { kernel, values }) in bound {
         let key = format!("{}__{}", kernel.template, kernel.key);
         let number = *numbers.entry(key).or_insert_with(|| {
             kernels.push(Arc::new(kernel));
@@ -51,7 +47,9 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
         launches.push(Launch { kernel: number, operands, cluster, covers, layer });
     }
     let layouts = storage.layouts(&resolved);
-    let preparation = preparation(&resolved.graph, &storage.prepared);
+    let used = launches.iter().flat_map(|launch: &Launch| launch.operands.iter().map(|&(_, value)| value));
+    let used: Vec<ValueId> = used.chain(resolved.graph.outputs().iter().copied()).collect();
+    let preparation = preparation(&resolved.graph, &used);
     let plan = Plan {
         name: name.to_owned(),
         imported,
@@ -67,31 +65,21 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
 
 type Missing = Vec<(Cluster, Box<Diagnostic>)>;
 
-/// Binds every cluster, taking apart those that cannot be bound whole.
+/// Binds every cluster, taking apart those that cannot be bound whole: a Map that is taken off is
+/// bound alone, behind what it was taken from.
 fn bind_all(resolved: &Resolved, bind: Bind) -> (Vec<(Cluster, Bound)>, Missing) {
     let (mut bound, mut missing) = (Vec::new(), Vec::new());
     let layout = |value: ValueId| resolved.place(value).1;
     for whole in &resolved.clusters {
-        let mut rest: Vec<NodeId> = Vec::new();
-        let mut cluster = whole.clone();
-        loop {
-            match (bind(&resolved.graph, &cluster, &layout), cluster.epilogues.pop()) {
-                (Ok(result), last) => {
-                    cluster.epilogues.extend(last);
-                    bound.push((cluster, result));
-                }
-                (Err(_), Some(last)) => {
-                    rest.insert(0, last);
-                    continue;
-                }
-                (Err(diagnostic), None) => missing.push((cluster, diagnostic)),
+        let mut open = vec![whole.clone()];
+        while let Some(mut cluster) = open.pop() {
+            match bind(&resolved.graph, &cluster, &layout) {
+                Ok(result) => bound.push((cluster, result)),
+                Err(diagnostic) => match cluster.epilogues.pop() {
+                    Some(last) => open.extend([Cluster::of(last), cluster]),
+                    None => missing.push((cluster, diagnostic)),
+                },
             }
-            if rest.is_empty() {
-                break;
-            }
-            // What was taken off is tried as a cluster of its own: its first Map is the anchor.
-            cluster = Cluster { epilogues: rest.split_off(1), ..Cluster::of(rest[0]) };
-            rest.clear();
         }
     }
     (bound, missing)
@@ -125,7 +113,7 @@ impl Storage {
         for (cluster, _) in missing {
             touch(cluster.output(graph), 0);
         }
-        for (position, (_, (kernel, values))) in bound.iter().enumerate() {
+        for (position, (_, Bound { kernel, values })) in bound.iter().enumerate() {
             let outside = kernel.operands.iter().filter(|o| o.access != OperandAccess::Scratch);
             for (_, &value) in outside.zip(values) {
                 touch(value, position);
@@ -187,17 +175,24 @@ fn layer(graph: &Graph, node: NodeId) -> String {
     node.sources.first().map_or_else(|| node.op.name().to_owned(), |source| source.node.clone())
 }
 
-/// The nodes that compute prepared values, operands first.
-fn preparation(graph: &Graph, wanted: &BTreeSet<ValueId>) -> Vec<NodeId> {
-    let mut needed: BTreeSet<NodeId> = BTreeSet::new();
-    let mut open: Vec<ValueId> = wanted.iter().copied().collect();
-    while let Some(value) = open.pop() {
-        if let Producer::Node { node, .. } = graph.value(value).producer
-            && needed.insert(node)
-        {
-            open.extend(graph.node(node).inputs.iter().flatten());
-        }
-    }
+/// The nodes that compute what launches and the model's outputs need from weights: operands first,
+/// those for an earlier launch before those for a later one.
+fn preparation(graph: &Graph, uses: &[ValueId]) -> Vec<NodeId> {
     let order = graph.topological().expect("invariant: views were resolved in topological order");
-    order.into_iter().filter(|node| needed.contains(node)).collect()
+    let rank: HashMap<NodeId, usize> = order.iter().enumerate().map(|(i, &node)| (node, i)).collect();
+    let mut done: BTreeSet<NodeId> = BTreeSet::new();
+    let mut preparation = Vec::new();
+    for &value in uses.iter().filter(|&&v| graph.is_prepared(v)) {
+        let (mut open, first) = (vec![value], preparation.len());
+        while let Some(value) = open.pop() {
+            if let Producer::Node { node, .. } = graph.value(value).producer
+                && done.insert(node)
+            {
+                preparation.push(node);
+                open.extend(graph.node(node).inputs.iter().flatten());
+            }
+        }
+        preparation[first..].sort_by_key(|node| rank[node]);
+    }
+    preparation
 }

@@ -1,7 +1,11 @@
 //! From clusters to a plan: choose a template and schedule for each, resolve views into layouts,
 //! give values storage, deduplicate kernels.
+//!
+//! [`plan()`] is the stage; `text`, `json` and `dot` show its result, and `map` says which templates
+//! compute each node of the model's file.
 
 pub mod build;
+mod capabilities;
 pub mod dot;
 pub mod json;
 pub mod layout;
@@ -13,3 +17,32 @@ pub mod views;
 
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
+
+use crate::diag::Result;
+use crate::graph::{Cluster, Graph};
+use crate::target::Target;
+use crate::template::{BindOptions, Library, bind};
+
+pub use build::Planned;
+pub use capabilities::Served;
+
+/// Plans a model. `imported` is the graph as read, `graph` the rewritten one, `clusters` those of
+/// `graph`; `name` becomes the suite's name.
+///
+/// A cluster that no template serves is not fatal: [`Planned::missing`] says which and why, and the
+/// plan covers the rest. Fails when the graph has a cycle.
+pub fn plan(
+    name: &str,
+    imported: Arc<Graph>,
+    graph: &Graph,
+    clusters: Vec<Cluster>,
+    library: &Library,
+    target: &Target,
+    options: BindOptions,
+) -> Result<Planned> {
+    build::build(name, imported, graph, clusters, &|graph, cluster, layout_of| {
+        bind(graph, cluster, layout_of, library, target, options)
+    })
+}

@@ -99,6 +99,11 @@ fn missing(path: &Path) -> Box<Diagnostic> {
 }
 
 impl Template {
+    /// Whether there is an anchor at which code is applied to the output's elements.
+    pub fn takes_epilogues(&self) -> bool {
+        self.kernel.anchors.iter().any(|anchor| matches!(anchor.site, Site::Value { .. }))
+    }
+
     fn read(name: &str, read: impl Fn(&str) -> Result<Arc<SourceFile>>) -> Result<Template> {
         let kernel = KernelFile::parse(&read("kernel.py")?)?;
         let manifest = Manifest::parse(&yaml::parse(&read("template.yaml")?)?)?;

@@ -1,6 +1,7 @@
 //! Which template computes an operator: by `implements`, label, body, ranks and `when`.
 
-use super::anchors::Site;
+use std::sync::Arc;
+
 use super::bound::Layout;
 use super::environment::Env;
 use super::library::{Library, Template};
@@ -50,11 +51,11 @@ pub fn choose(
     ))
 }
 
-/// Whether the template that serves a node has a place for Maps on its output.
-pub fn takes_epilogues(graph: &Graph, anchor: NodeId, library: &Library, target: &Target) -> bool {
-    let layout = |value: ValueId| Layout::contiguous(graph.shape(value));
-    let problem = choose(graph, &Cluster::of(anchor), &layout, library, target);
-    problem.is_ok_and(|p| p.template.kernel.anchors.iter().any(|a| matches!(a.site, Site::Value { uses: _ })))
+/// The template that [`bind`](super::bind()) takes for an operator alone, on dense operands: what
+/// fusion asks before there are layouts.
+pub fn serving(graph: &Graph, anchor: NodeId, library: &Library, target: &Target) -> Result<Arc<Template>> {
+    let dense = |value: ValueId| Layout::contiguous(graph.shape(value));
+    Ok(choose(graph, &Cluster::of(anchor), &dense, library, target)?.template)
 }
 
 /// Whether a template's label and body are the operator's.

@@ -31,4 +31,4 @@ mod walk;
 pub use bind::{BindOptions, Bound, bind};
 pub use bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt, Layout, Operand, OperandAccess};
 pub use library::{Library, Template};
-pub use matching::takes_epilogues;
+pub use matching::serving;

@@ -16,6 +16,9 @@ use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBloc
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
+/// Stands for an element outside the buffer.
+const NOWHERE: usize = usize::MAX;
+
 /// Addresses and mask of an access, in row-major lanes.
 struct Access {
     arg: usize,
@@ -60,8 +63,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Everything that is asked of one active lane before it touches memory.
-    fn check_lane(&self, access: &Access, lane: usize, shape: &[usize], store: bool, at: &Instruction) -> Step<usize> {
+    /// Everything that is asked of one active lane before it touches memory; `None` outside the
+    /// buffer when nobody checks bounds (such loads give zero, such stores are dropped).
+    fn check_lane(&self, access: &Access, lane: usize, shape: &[usize], store: bool, at: &Instruction) -> Step<Option<usize>> {
         let arg = access.arg;
         let watched = poison::watched(self.launch.checks);
         let name = || &self.launch.names[arg];
@@ -77,11 +81,11 @@ impl Machine<'_> {
         let element = access.offsets[lane];
         let extent = extent(self.launch, arg);
         let exists = element >= 0 && (element as usize) < self.port.buffer(extent.buffer).lanes.len();
-        if !exists || self.launch.checks.bounds && !extent.contains(element) {
+        if self.launch.checks.bounds && !(exists && extent.contains(element)) {
             let masked = access.mask.is_some();
             return self.stop(|| bounds::outside(self, arg, extent, element, &self.lane_name(shape, lane), masked, store, at));
         }
-        Ok(element as usize)
+        Ok(exists.then_some(element as usize))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -104,7 +108,10 @@ impl Machine<'_> {
             if !access.active(lane) && access.mask.as_ref().is_none_or(|(_, t)| t.as_ref().is_none_or(|t| t[lane] == 0)) {
                 continue;
             }
-            let found = self.check_lane(&access, lane, shape, false, at)?;
+            let Some(found) = self.check_lane(&access, lane, shape, false, at)? else {
+                *element = Some(NOWHERE);
+                continue;
+            };
             if self.launch.checks.uninitialised && first_undefined(self.port.buffer(id), found, 1).is_some() {
                 let offset = found as i64 - extent(self.launch, access.arg).pointer;
                 return self.stop(|| uninitialised::undefined(self, access.arg, offset, &self.lane_name(shape, lane), at));
@@ -132,6 +139,7 @@ impl Machine<'_> {
         self.report.lines_gathered += 1;
         let lanes = &self.port.buffer(id).lanes;
         let int = |element: usize| match lanes {
+            _ if element == NOWHERE => 0,
             Storage::I64(v) => wrap(v[element], elem),
             Storage::Bool(v) => v[element].into(),
             Storage::F32(_) | Storage::F64(_) => 0,
@@ -142,6 +150,7 @@ impl Machine<'_> {
         Ok(match (elem, &other) {
             (Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64, _) => {
                 let value = |lane: usize| match (elements[lane], &other) {
+                    (Some(NOWHERE), _) => 0.0,
                     (Some(element), _) => lanes.get_f64(element),
                     (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }))) => v[lane].into(),
                     (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }))) => v[lane],
@@ -204,7 +213,7 @@ impl Machine<'_> {
             if !access.active(lane) && mask_flag == 0 {
                 continue;
             }
-            let element = self.check_lane(&access, lane, shape, true, at)?;
+            let Some(element) = self.check_lane(&access, lane, shape, true, at)? else { continue };
             let flag = value.taints().as_ref().map_or(0, |t| t[lane]);
             if flag & watched != 0 {
                 let name = &self.launch.names[access.arg];

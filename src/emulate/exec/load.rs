@@ -199,7 +199,7 @@ pub fn lines<T: Copy>(
                 let line = &mut line[from..to];
                 if step == 1 {
                     report.lines_copied += 1;
-                    let run = source.memory.get(first as usize..first as usize + line.len()).ok_or(Stop::Suspect)?;
+                    let run = run(source.memory, first, line.len()).ok_or(Stop::Suspect)?;
                     line.copy_from_slice(run);
                 } else {
                     report.lines_gathered += 1;
@@ -229,6 +229,13 @@ pub fn lines<T: Copy>(
         }
         Ok(())
     })
+}
+
+/// `len` elements from `first` on, when the buffer has them.
+#[inline]
+fn run<T>(memory: &[T], first: i64, len: usize) -> Option<&[T]> {
+    let first = usize::try_from(first).ok()?;
+    memory.get(first..first.checked_add(len)?)
 }
 
 /// The addresses of a line's active lanes lie inside the view: proven for the tile, or for the

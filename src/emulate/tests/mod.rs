@@ -1,6 +1,8 @@
 //! Whole kernels, run: a small bench that compiles a kernel from Python and launches it lazy and
 //! dense, on one thread and on two, and demands equal bits and equal faults of all.
 
+mod files;
+mod random;
 mod values;
 
 use std::path::Path;
@@ -30,15 +32,18 @@ pub fn program_of(file: &str, entry: &str, number: usize) -> Program {
 
 /// A kernel given as text; `request` is `name arg=type …` as in the files.
 pub fn compile(name: &str, text: &str, request: &str) -> Program {
+    try_compile(name, text, request).unwrap_or_else(|error| panic!("{}", render(&error, false)))
+}
+
+/// As [`compile`], for text that may be refused.
+pub fn try_compile(name: &str, text: &str, request: &str) -> diag::Result<Program> {
     let file = SourceFile::new(name, text);
     let mut words = request.split_whitespace();
     let entry = words.next().unwrap();
     let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), spec(value)));
     let spec = Specialization { args: args.collect(), ..Specialization::default() };
-    let compiled = parse_module(&file)
-        .and_then(|module| crate::kernel::compile(&module, entry, &spec))
-        .and_then(|kernel| Program::compile(&kernel));
-    compiled.unwrap_or_else(|error| panic!("{}", render(&error, false)))
+    let kernel = crate::kernel::compile(&parse_module(&file)?, entry, &spec)?;
+    Program::compile(&kernel)
 }
 
 fn spec(text: &str) -> ArgSpec {

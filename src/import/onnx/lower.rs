@@ -17,7 +17,7 @@ use super::types::{self, Declared, Sizes};
 use super::{decode, source, structure, table, tensor};
 use crate::diag::{Diagnostic, codes};
 use crate::graph::op::View;
-use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueId, Weight};
+use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
 use crate::import::{Absorbed, Binding, Imported};
 use crate::shape::{Shape, display};
 
@@ -271,8 +271,12 @@ impl<'m> Lowering<'m> {
     }
 
     fn finish(self) -> Result<Imported, Vec<Diagnostic>> {
-        let Lowering { graph, report, opaque, exposed, absorbed, .. } = self;
+        let Lowering { mut graph, report, opaque, exposed, absorbed, .. } = self;
         let unsupported = report.finish()?;
+        // A filled tensor that no operator took as a parameter is a constant of the model's code.
+        let is_constant = |v: &ValueData| v.role == Role::Activation && matches!(v.producer, Producer::Weight(Weight::Filled(_)));
+        let constants: Vec<_> = graph.values().filter(|(_, value)| is_constant(value)).map(|(id, _)| id).collect();
+        constants.into_iter().for_each(|value| graph.set_role(value, Role::Exact));
         Ok(Imported { graph, unsupported, opaque, exposed, absorbed })
     }
 

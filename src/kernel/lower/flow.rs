@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::types::{Scalar, Ty, promote_integers};
+use super::types::{Scalar, Ty, number_type, promote_integers};
 use super::value::{Scope, Tensor, Val};
 use super::{Lower, shape_text};
 use crate::diag::Result;
@@ -73,13 +73,18 @@ impl<'a> Lower<'a, '_> {
             let after = Rest { stmts: &rest.stmts[i + 1..], next: rest.next };
             match &stmt.kind {
                 StmtKind::If { test, body, orelse } if returns(body) || returns(orelse) => {
-                    let body = Rest { stmts: body, next: Some(&after) };
-                    let orelse = Rest { stmts: orelse, next: Some(&after) };
-                    return match self.condition(test)? {
-                        Condition::Known(true) => self.run(&body),
-                        Condition::Known(false) => self.run(&orelse),
-                        Condition::Runtime(condition) => self.returning_if(stmt.span, &condition, &body, &orelse),
+                    let known = match self.condition(test)? {
+                        Condition::Known(known) => known,
+                        Condition::Runtime(condition) => {
+                            let body = Rest { stmts: body, next: Some(&after) };
+                            let orelse = Rest { stmts: orelse, next: Some(&after) };
+                            return self.returning_if(stmt.span, &condition, &body, &orelse);
+                        }
                     };
+                    let taken = Rest { stmts: if known { body } else { orelse }, next: None };
+                    if let Flow::Return(value) = self.run(&taken)? {
+                        return Ok(Flow::Return(self.with_unreached(stmt.span, value, &after)?));
+                    }
                 }
                 _ => {
                     if let Flow::Return(value) = self.stmt(stmt)? {
@@ -94,10 +99,38 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// A value returned under a compile-time condition, checked against what is behind it: Triton
+    /// compiles that too, and all returns of a function must agree.
+    fn with_unreached(&mut self, span: Span, value: Val<'a>, after: &Rest<'a, '_>) -> Result<Val<'a>> {
+        let mark = self.b.mark();
+        let scope = self.scope.clone();
+        self.b.open();
+        self.trials += 1;
+        let flow = self.run(after);
+        self.trials -= 1;
+        self.b.discard(mark);
+        self.scope = scope;
+        // A body that ends without `return` counts only where nothing else is behind it.
+        let Flow::Return(other) = flow? else { return Ok(value) };
+        if value.same_type(&other) {
+            return Ok(value);
+        }
+        let value = self.materialise(span, &value)?;
+        if !same_return(&value, &other) {
+            let message =
+                format!("the returns of a helper differ in type: {} and {} behind it", value.describe(), other.describe());
+            return Err(self.type_error(span, message));
+        }
+        Ok(value)
+    }
+
     /// An `scf.if` in a helper whose branches run to the end of the function.
     fn returning_if(&mut self, span: Span, condition: &Tensor, body: &Rest<'a, '_>, orelse: &Rest<'a, '_>) -> Result<Flow<'a>> {
         if self.frame.loops > 0 {
             return Err(self.rejected(span, "`return` inside a loop"));
+        }
+        if self.b.depth() > MAX_DEPTH {
+            return Err(self.unsupported(span, format!("branches nested more than {MAX_DEPTH} deep")));
         }
         let live = self.scope.clone();
         let branch = |lower: &mut Self, rest: &Rest<'a, '_>| -> Result<(Val<'a>, Region)> {
@@ -803,6 +836,26 @@ pub enum Condition {
     Known(bool),
     Runtime(Tensor),
 }
+
+/// Whether two returned values have one type once their numbers are run-time constants.
+fn same_return(a: &Val<'_>, b: &Val<'_>) -> bool {
+    let scalar = |value: &Val<'_>| match value {
+        Val::Tensor(tensor) => Some(tensor.ty.clone()),
+        Val::Const(constant) => number_type(constant).map(Ty::num),
+        _ => None,
+    };
+    match (a, b) {
+        (Val::Tuple(a), Val::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_return(a, b)),
+        _ => match (scalar(a), scalar(b)) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => a.is_none() && b.is_none(),
+            _ => false,
+        },
+    }
+}
+
+/// Branches that run to the end of a helper nest; deeper than this is refused.
+const MAX_DEPTH: usize = 90;
 
 /// Unrolled loops stop here.
 const MAX_VALUES: usize = 1 << 20;

@@ -1,16 +1,17 @@
 //! Plans by what they say, with a binder that knows no templates.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::expect;
+use proptest::prelude::*;
 use smallvec::smallvec;
 
-use super::build::{Bound, Planned, build};
-use super::map::{Served, rows};
+use super::build::{Planned, build};
+use super::map::{Served as By, rows};
 use super::plan::{Plan, Slot};
-use super::{dot, json, text};
+use super::{Served, dot, json, plan, text};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::parse::parse;
@@ -19,7 +20,8 @@ use crate::graph::op::{Map, View};
 use crate::graph::{Cluster, Graph, NodeId, Op, Producer, Role, Source, TensorType, ValueId};
 use crate::import::{Binding, onnx};
 use crate::shape::Shape;
-use crate::template::{BoundKernel, Layout, Operand, OperandAccess};
+use crate::target::{self, Target};
+use crate::template::{BindOptions, Bound, BoundKernel, Layout, Library, Operand, OperandAccess};
 
 /// Every operator but a Map takes epilogues.
 struct All;
@@ -48,7 +50,7 @@ fn fake(graph: &Graph, cluster: &Cluster, layout: &dyn Fn(ValueId) -> Layout, re
     let operands: Vec<Operand> = values.iter().enumerate().map(operand).collect();
     let key = operands.iter().map(|o| format!("{:?}{:?}", o.layout.shape, o.layout.strides)).collect::<String>();
     let key = format!("{:08x}", key.bytes().fold(7u32, |h, b| h.wrapping_mul(31).wrapping_add(b as u32)));
-    Ok((BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() }, values))
+    Ok(Bound { kernel: BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() }, values })
 }
 
 fn planned(graph: Graph, level: Level, refuse: &[&str]) -> Planned {
@@ -212,6 +214,44 @@ fn a_small_plan() {
     expect![[r#"[{"value":"x","in":{"input":0},"dtype":"f32","shape":[2,3,4],"strides":[12,4,1],"offset":0},{"value":"a","in":{"buffer":0},"dtype":"f32","shape":[2,3,4],"strides":[12,4,1],"offset":0},{"value":"t","in":{"buffer":0},"dtype":"f32","shape":[3,2,4],"strides":[4,12,1],"offset":0},{"value":"c","in":{"buffer":1},"dtype":"f32","shape":[3,2,4],"strides":[8,4,1],"offset":0},{"value":"r","in":{"buffer":2},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"d","in":{"buffer":0},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"e","in":{"buffer":3},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"y","in":{"buffer":3},"dtype":"f32","shape":[24],"strides":[1],"offset":0},{"value":"z","in":{"buffer":4},"dtype":"f32","shape":[4,2,3],"strides":[6,3,1],"offset":0}]"#]].assert_eq(&serde_json::to_string(&json::json(&plan)["layouts"]).unwrap());
 }
 
+proptest! {
+    /// Whatever is read is there, whatever the views and lifetimes.
+    #[test]
+    fn random_plans_run(steps in proptest::collection::vec((0u8..7, 0usize..5), 1..14), returned in 0usize..4) {
+        let mut b = Build(Graph::new("hand"));
+        let mut values = vec![b.input("x", &[2, 3, 4])];
+        for (i, &(kind, from)) in steps.iter().enumerate() {
+            let x = values[values.len().saturating_sub(1 + from)];
+            let shape = b.0.shape(x).to_vec();
+            let (name, total) = (format!("n{i}"), shape.iter().product::<usize>());
+            values.push(match kind {
+                0 | 1 => b.relu(&name, x),
+                2 => {
+                    let other = values.iter().rev().find(|&&v| *b.0.shape(v) == *shape).copied().unwrap();
+                    let body = parse("add(r0, r1)", &[DType::F32; 2]).unwrap();
+                    b.node(&name, Op::Map(Map::pointwise("add", &shape, &[&shape, &shape], body)), &[x, other])
+                }
+                3 => b.view(&name, View::Transpose((0..shape.len()).rev().collect()), x),
+                4 => b.view(&name, View::Reshape(smallvec![total]), x),
+                5 => b.view(&name, View::Reshape(smallvec![total / 4, 4]), x),
+                _ => {
+                    let mut grown = Shape::from_slice(&shape);
+                    grown.insert(0, 1);
+                    b.view(&name, View::Broadcast(grown), x)
+                }
+            });
+        }
+        let last = values[values.len() - 1];
+        let other = values[values.len().saturating_sub(1 + returned).max(1)];
+        let graph = b.done(&[last, other]);
+        for level in [Level::None, Level::Basic] {
+            let planned = planned(graph.clone(), level, &[]);
+            prop_assert!(planned.missing.is_empty());
+            simulate(&planned.plan);
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_bound_is_taken_apart_or_named() {
     let count = |refuse: &[&str]| {
@@ -223,7 +263,7 @@ fn what_cannot_be_bound_is_taken_apart_or_named() {
     simulate(&plan);
     let (launches, missing, plan) = count(&["max_pool"]);
     assert_eq!((launches, missing), (55, 1));
-    let unserved: Vec<String> = rows(&plan).into_iter().filter(|r| r.served == Served::Missing).map(|r| r.operator).collect();
+    let unserved: Vec<String> = rows(&plan).into_iter().filter(|r| r.served == By::Missing).map(|r| r.operator).collect();
     assert_eq!(unserved, ["max_pool"]);
 }
 
@@ -231,7 +271,7 @@ fn what_cannot_be_bound_is_taken_apart_or_named() {
 fn the_map_names_a_template_for_each_source_node() {
     let plan = planned(resnet50(), Level::None, &[]).plan;
     let rows = rows(&plan);
-    let gemm: Vec<(&str, &str, &Served)> = rows
+    let gemm: Vec<(&str, &str, &By)> = rows
         .iter()
         .filter(|r| r.source.operator == "Gemm")
         .map(|r| (r.source.operator.as_str(), r.operator.as_str(), &r.served))
@@ -239,10 +279,60 @@ fn the_map_names_a_template_for_each_source_node() {
     assert_eq!(
         gemm,
         [
-            ("Gemm", "transpose", &Served::Prepared),
-            ("Gemm", "matmul", &Served::Kernel { launch: 173, template: "matmul".into() }),
-            ("Gemm", "add", &Served::Kernel { launch: 174, template: "add".into() }),
+            ("Gemm", "transpose", &By::Prepared),
+            ("Gemm", "matmul", &By::Kernel { launch: 173, template: "matmul".into() }),
+            ("Gemm", "add", &By::Kernel { launch: 174, template: "add".into() }),
         ]
     );
-    assert_eq!(rows.iter().filter(|r| r.served == Served::View).count(), 1);
+    assert_eq!(rows.iter().filter(|r| r.served == By::View).count(), 1);
+}
+
+/// The plan of ResNet-50 with the embedded templates.
+fn real(level: Level) -> Planned {
+    let library = Library::embedded().unwrap();
+    let target = Target::find(target::DEFAULT).unwrap();
+    let graph = resnet50();
+    let rewritten = fuse::rewrite(&graph, level).unwrap();
+    let clusters = fuse::cluster(&rewritten, level, &Served { library: &library, target }).unwrap();
+    plan("resnet50", Arc::new(graph), &rewritten, clusters, &library, target, BindOptions::default()).unwrap()
+}
+
+/// Keys change with every edit of a kernel's text, which is not a matter of planning.
+fn without_keys(text: &str) -> String {
+    let word = |w: &str| w.split_once("__").map_or(w, |(template, _)| template).to_owned();
+    text.lines().map(|line| line.split(' ').map(word).collect::<Vec<_>>().join(" ") + "\n").collect()
+}
+
+#[test]
+fn resnet50_with_the_embedded_templates() {
+    for (level, file) in [(Level::None, "resnet50_none.txt"), (Level::Basic, "resnet50_basic.txt")] {
+        let Planned { plan, missing } = real(level);
+        assert!(missing.is_empty(), "{missing:?}");
+        simulate(&plan);
+        let blessed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/select").join(file);
+        expect_test::expect_file![blessed].assert_eq(&without_keys(&text::text(&plan)));
+    }
+    assert_eq!(real(Level::Basic).plan.launches.len(), 56);
+}
+
+#[test]
+fn unfused_each_source_operator_has_the_templates_of_the_mission() {
+    let mut served: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in rows(&real(Level::None).plan) {
+        if let By::Kernel { launch: _, template } = row.served {
+            served.entry(row.source.operator).or_default().insert(template);
+        }
+    }
+    let lines: String =
+        served.iter().map(|(o, t)| format!("{o}: {}\n", t.iter().cloned().collect::<Vec<_>>().join(" "))).collect();
+    expect![[r#"
+        Add: add
+        BatchNormalization: batchnorm2d
+        Conv: conv2d_resnet
+        Gemm: add matmul
+        GlobalAveragePool: adaptive_avgpool2d
+        MaxPool: maxpool2d
+        Relu: relu
+    "#]]
+    .assert_eq(&lines);
 }

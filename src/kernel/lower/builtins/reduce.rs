@@ -221,13 +221,16 @@ fn combine_lanes<'a>(
         Combine::Extreme { max } => maximum(lower, span, &val(&left[0]), &val(&right[0]), max, false)?,
         Combine::ExtremeIndex { max, tie_left } => {
             let (v1, i1, v2, i2) = (val(&left[0]), val(&left[1]), val(&right[0]), val(&right[1]));
-            let better = lower.compare(span, if max { CompareOp::Gt } else { CompareOp::Lt }, &v1, &v2)?;
-            let mut first = lower.to_tensor(span, &better)?;
+            let mut tie = None;
             if tie_left {
                 let equal = lower.compare(span, CompareOp::Eq, &v1, &v2)?;
                 let earlier = lower.compare(span, CompareOp::Lt, &i1, &i2)?;
                 let (equal, earlier) = (lower.to_tensor(span, &equal)?, lower.to_tensor(span, &earlier)?);
-                let tie = lower.logical(span, true, &equal, &earlier)?;
+                tie = Some(lower.logical(span, true, &equal, &earlier)?);
+            }
+            let better = lower.compare(span, if max { CompareOp::Gt } else { CompareOp::Lt }, &v1, &v2)?;
+            let mut first = lower.to_tensor(span, &better)?;
+            if let Some(tie) = tie {
                 let tie = lower.to_tensor(span, &tie)?;
                 let either = lower.logical(span, false, &first, &tie)?;
                 first = lower.to_tensor(span, &either)?;
