@@ -8,6 +8,7 @@ mod anchors;
 mod axes;
 pub mod bind;
 pub mod bound;
+pub mod check;
 mod edit;
 mod environment;
 mod expression;
