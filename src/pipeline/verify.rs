@@ -82,7 +82,7 @@ pub fn run(
         if selected {
             observer.step(&launch.layer);
         }
-        report.layers.push(layer(&subject, launch, verdict));
+        report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
     }
     if options.verify != VerifyScope::None && options.only.is_none() {
         observer.stage("chain", subject.launches.len());
@@ -101,16 +101,24 @@ pub fn run(
 fn layer(subject: &Subject, launch: &crate::conform::subject::Launch, verdict: usize) -> Layer {
     let entry = &subject.manifest.kernels[launch.kernel];
     let graph = &subject.imported;
-    let sources = launch.covers.iter().flat_map(|&n| &graph.node(n).sources).map(|s| (s.node.clone(), s.operator.clone()));
+    let mut sources: Vec<(String, String)> = Vec::new();
+    for source in launch.covers.iter().flat_map(|&n| &graph.node(n).sources) {
+        let source = (source.node.clone(), source.operator.clone());
+        // Several nodes of the graph may come from one of the model's (Gemm).
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
     let grid = entry.launches.last().map(|l| l.grid.map(|g| u32::try_from(g).unwrap_or(u32::MAX)));
     Layer {
         layer: launch.layer.clone(),
-        sources: sources.collect(),
+        sources,
         template: entry.template.clone(),
         kernel: entry.file.clone(),
         shape: graph.shape(launch.output).to_vec(),
         grid,
         verdict,
+        asked: true,
     }
 }
 
