@@ -1182,7 +1182,8 @@ mod tests {
             [K001] the operation `tt.call` --> k.ttir:2:8
             [K006] a size of 99999999999 --> k.ttir:2:48
             [K006] expected an operation --> k.ttir:4:3
-        "#]].assert_eq(&all);
+        "#]]
+        .assert_eq(&all);
     }
 
     #[test]
@@ -1209,6 +1210,7 @@ mod tests {
             [K005] `a` is used where its definition does not reach --> k.ttir:8:3
             [K005] a reduction of tensor<8xi32> along 1 --> k.ttir:3:3
             [K005] a region yields 2 values instead of 1 --> k.ttir:2:3
-        "#]].assert_eq(&all);
+        "#]]
+        .assert_eq(&all);
     }
 }
