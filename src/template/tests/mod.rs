@@ -2,6 +2,7 @@
 //!
 //! `tools/check_bound.py` gives further bindings (the ignored test `dump`) to Triton itself.
 
+mod bad;
 mod dump;
 
 use expect_test::{Expect, expect};

@@ -150,15 +150,15 @@ fn old_and_new_forms() {
           from Gemm "n_g"
         g.matmul: f32[2,3] = matmul(x, g.transpose)
           from Gemm "n_g"
-        g.mul: f32[2,3] = map mul(g.matmul)
+        g.mul_scalar: f32[2,3] = map mul_scalar(g.matmul)
           read 0[d0, d1]
           body mul(r0, 0.5)
           from Gemm "n_g"
-        g.mul.2: f32[3] = map mul(c)
+        g.mul_scalar.2: f32[3] = map mul_scalar(c)
           read 0[d0]
           body mul(r0, 2.0)
           from Gemm "n_g"
-        g: f32[2,3] = map add(g.mul, g.mul.2)
+        g: f32[2,3] = map add(g.mul_scalar, g.mul_scalar.2)
           read 0[d0, d1]
           read 1[d1]
           body add(r0, r1)
