@@ -20,6 +20,7 @@ use clap::Parser;
 
 use crate::diag::{Class, Diagnostic, render};
 use crate::pipeline::{self, Cancel, Options, Report};
+use crate::registry::Size;
 use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
 use options::not_offered;
 
@@ -111,7 +112,10 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
     Ok(Options {
         model,
         binding: options::binding(binding)?,
-        unit_shapes: binding.shapes == Shapes::Unit,
+        size: match binding.shapes {
+            Shapes::Real => Size::Real,
+            Shapes::Unit => Size::Unit,
+        },
         fuse: options::fuse_level(kernels)?,
         target: kernels.target.clone(),
         templates: kernels.templates.clone(),

@@ -4,14 +4,15 @@ use std::path::Path;
 
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
-use crate::import::{Imported, onnx};
+use crate::import::{Binding, Imported, onnx};
+use crate::registry::{self, Model, Registry, Size};
 use crate::target::Target;
 
 use super::{Options, Outcome, Weights};
 
 /// The suite's name and the imported model.
 pub fn load(options: &Options) -> Outcome<(String, Imported)> {
-    let imported = onnx::load(&options.model, &options.binding)?;
+    let imported = import(options)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
@@ -20,6 +21,45 @@ pub fn load(options: &Options) -> Outcome<(String, Imported)> {
         }
     }
     Ok((stem(&options.model), imported))
+}
+
+/// A file that is there is read as it is, under the shapes that the working directory's registry has
+/// for its name; any other name must be a model of a registry.
+fn import(options: &Options) -> Outcome<Imported> {
+    let registries = registry::registries(Path::new(".")).map_err(super::one)?;
+    let path = &options.model;
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let found = registry::find(&registries, &name).or_else(|| registry::find(&registries, &stem(path)));
+    if path.exists() {
+        let listed = found.filter(|(registry, _)| registry.is_local() || options.size == Size::Unit);
+        return onnx::load(path, &binding(options, listed.map(|(_, model)| model)));
+    }
+    let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
+    match registry.bytes(model).map_err(super::one)? {
+        Some((file, bytes)) => onnx::from_bytes(&file, &bytes, &binding(options, Some(model))),
+        None => Err(vec![
+            Diagnostic::new(
+                &codes::NOT_OFFERED,
+                format!("a suite from operator shapes alone ({}) is not offered yet", model.name),
+            )
+            .help("name a model that has a file"),
+        ]),
+    }
+}
+
+/// What the user binds, then what the registry says.
+fn binding(options: &Options, model: Option<&Model>) -> Binding {
+    let listed = model.map(|model| model.shapes(options.size));
+    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), default_dim: None });
+    options.binding.clone().or(&weaker.unwrap_or_default())
+}
+
+fn no_such_model(path: &Path, registries: &[Registry]) -> Diagnostic {
+    let known = registry::names(registries).join(", ");
+    Diagnostic::new(&codes::FILE_UNREADABLE, "there is no such file, and the registry has no model of this name")
+        .in_file(path.display().to_string())
+        .help(format!("name an .onnx file, or a model of the registry: {known}"))
 }
 
 /// The suite's name: the file's name without its extension.

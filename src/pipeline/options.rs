@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::fuse::Level;
 use crate::import::Binding;
+use crate::registry::Size;
 
 /// Everything that decides the result; two runs with equal options give equal suites.
 #[derive(Clone, Debug)]
@@ -14,8 +15,8 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// Stands before the registry's and the file's.
     pub binding: Binding,
-    /// Use the registry's unit shapes instead of its real ones.
-    pub unit_shapes: bool,
+    /// Which of the registry's shapes stand for a model that it lists.
+    pub size: Size,
     pub fuse: Level,
     pub target: String,
     /// A folder of operator templates that stand before the built-in ones.
@@ -58,7 +59,7 @@ impl Default for Options {
             model: PathBuf::new(),
             output: None,
             binding: Binding::default(),
-            unit_shapes: false,
+            size: Size::Real,
             fuse: Level::default(),
             target: crate::target::DEFAULT.to_owned(),
             templates: None,

@@ -132,6 +132,11 @@ impl Registry {
         read::registry(&SourceFile::new(path.display().to_string(), text), Origin::Folder(folder.to_owned())).map(Some)
     }
 
+    /// Whether it is a folder's own, not the one that the binary carries.
+    pub fn is_local(&self) -> bool {
+        matches!(self.origin, Origin::Folder(_))
+    }
+
     /// The model of a name or of a file's name.
     pub fn model(&self, name: &str) -> Option<&Model> {
         let file_name = |file: &String| Path::new(file).file_name().is_some_and(|n| n == name);
