@@ -88,6 +88,24 @@ pub fn verify(subject: &Subject, executor: &Executor, step: &dyn Fn(&str) -> Res
     Ok(report)
 }
 
+/// Runs the whole model without judging it: what the emulator spent, and the outputs.
+pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
+    let mut chain = Chain::start(subject)?;
+    let events = std::mem::take(&mut chain.trace.events);
+    let mut cost = Cost::default();
+    for event in &events {
+        match event {
+            Event::Alloc { .. } => executor.allocate(&mut chain.memory, &chain.trace, event),
+            Event::Launch(kernel) => cost.add(executor.launch(&mut chain.memory, kernel)?),
+        }
+    }
+    let outputs = chain.trace.returned.iter().map(|tensor| {
+        let (strides, storage) = (tensor.strides.as_slice(), chain.memory.lanes(BufferId(tensor.storage.0)));
+        layout::read(storage, tensor.dtype, &tensor.shape, strides, tensor.offset)
+    });
+    Ok((cost, outputs.collect()))
+}
+
 /// The model's memory while its launches run.
 struct Chain<'s> {
     subject: &'s Subject,
@@ -284,7 +302,7 @@ impl<'s> Chain<'s> {
 }
 
 /// A model input, generated as the suite's `weights.py` does.
-fn model_input(subject: &Subject, input: ValueId) -> Tensor {
+pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {

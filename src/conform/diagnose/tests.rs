@@ -168,3 +168,20 @@ fn grids_say_what_never_runs() {
          = help: 1 programs never run: round the division up (triton.cdiv) over every axis of the output"#]]
     .assert_eq(&render(&said, false));
 }
+
+#[test]
+fn suspects_follow_the_clue() {
+    let text = include_str!("../../../operator_templates/batchnorm2d/kernel.py");
+    let file = crate::source::SourceFile::new("kernel.py", text);
+    let module = crate::syntax::parse_module(&file).unwrap();
+    let function = |name: &str| text.contains(&format!("def {name}("));
+    assert!(function("batchnorm2d_kernel"));
+    let clues = [Clue::NotFinite, Clue::Mask, Clue::Address, Clue::ProgramId, Clue::Arithmetic, Clue::Anything];
+    let lines = |clue: Clue| {
+        let said = |s: Suspect| format!("  {}: {}", s.why, file.slice(s.span).lines().next().unwrap_or_default());
+        suspects::rank(&module, "batchnorm2d_kernel", clue, 3).into_iter().map(said).collect::<Vec<_>>().join("\n")
+    };
+    let text: String = clues.into_iter().map(|clue| format!("{clue:?}\n{}\n", lines(clue))).collect();
+    expect_test::expect_file!["../../../tests/conform/suspects.txt"].assert_eq(&text);
+    assert!(suspects::rank(&module, "absent", Clue::Mask, 3).is_empty());
+}
