@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::conform::chain;
+use crate::conform::chain::{self, ChainReport};
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
 use crate::conform::subject::Subject;
 use crate::conform::verdict::Verdict;
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emit::{self, Files};
+use crate::emit::{self, Change, Files};
 use crate::emulate;
 
-use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope, verdicts};
+use super::verdicts::{self, Known};
+use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope};
 
 /// Verifies a suite on disk: what changed since its last verdicts, or all of it.
 ///
@@ -27,9 +28,11 @@ pub fn verify(
 ) -> Outcome<Report> {
     let files = emit::read(suite).map_err(super::one)?;
     let options = Options { only: only.map(str::to_owned), jobs, ..Options::default() };
-    let known = verdicts::known(&files);
-    let trusted = if all { &[] } else { known.as_slice() };
+    let known = Known::of(&files);
+    let nothing = Known::default();
+    let trusted = if all { &nothing } else { &known };
     let mut report = run(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    report.problems.extend(edited(suite).map_err(super::one)?);
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));
@@ -37,12 +40,33 @@ pub fn verify(
     Ok(Report { suite: Some(suite.to_owned()), ..report })
 }
 
-/// Verifies files. Kernels in `known` (file and hash) hold already and are not run again.
+/// Files of a suite that are not what was emitted and that no emulation judges. Kernels and `run.py`
+/// may be edited: they are run.
+fn edited(suite: &Path) -> Result<Vec<Diagnostic>> {
+    let unreadable = |error: std::io::Error| {
+        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(suite.display().to_string()))
+    };
+    let changes = emit::edited(suite).map_err(unreadable)?.unwrap_or_default();
+    let judged = |path: &str| path == "run.py" || path.starts_with("kernels/");
+    let foreign = changes.iter().filter(|(path, change)| match change {
+        Change::Edited => !judged(path),
+        Change::Removed => true,
+        Change::Added => false,
+    });
+    let diagnostic = |(path, change): (&String, &Change)| {
+        Diagnostic::new(&codes::HOST_EDITED, format!("{change} since the suite was written"))
+            .in_file(suite.join(path).display().to_string())
+            .help("undo the change, or decompose the model again")
+    };
+    Ok(foreign.map(diagnostic).collect())
+}
+
+/// Verifies files. What is `known` holds already and is not run again.
 pub fn run(
     name: &str,
     files: &Files,
     options: &Options,
-    known: &[verdicts::Known],
+    known: &Known,
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
@@ -69,8 +93,8 @@ pub fn run(
                 let verdict = match options.verify {
                     _ if !selected => Verdict::not_verified(),
                     VerifyScope::None => Verdict::not_verified(),
-                    VerifyScope::Unique | VerifyScope::All => match known.iter().find(|k| k.holds(&entry.file, files)) {
-                        Some(known) => known.verdict.clone(),
+                    VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
+                        Some(verdict) => verdict,
                         None => kernel::verify(&subject, &executor, launch),
                     },
                 };
@@ -90,7 +114,10 @@ pub fn run(
             observer.step(layer);
             cancel.check()
         };
-        report.chain = Some(chain::verify(&subject, &executor, &step)?);
+        report.chain = Some(match known.chain() {
+            Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
+            None => chain::verify(&subject, &executor, &step)?,
+        });
     }
     if !subject.manifest.missing.is_empty() {
         report.notes.push(format!("no kernel computes: {}", subject.manifest.missing.join(", ")));
