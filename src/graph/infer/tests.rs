@@ -23,7 +23,9 @@ fn enumerated(size: usize, pads: (usize, usize), kernel: usize, stride: usize, d
 }
 
 /// One spatial axis: size, padding, kernel, stride, dilation.
-fn axis() -> impl Strategy<Value = (usize, (usize, usize), usize, usize, usize)> {
+type Axis = (usize, (usize, usize), usize, usize, usize);
+
+fn axis() -> impl Strategy<Value = Axis> {
     (1usize..12, (0usize..4, 0usize..4), 1usize..5, 1usize..5, 1usize..4)
 }
 
@@ -43,7 +45,7 @@ proptest! {
     fn convolutions_have_a_window_an_element(
         axes in prop::collection::vec(axis(), 1..4), n in 1usize..3, groups in 1usize..4, c in 1usize..4, k in 1usize..4
     ) {
-        let each = |of: fn(&(usize, (usize, usize), usize, usize, usize)) -> usize| axes.iter().map(of).collect::<Sizes>();
+        let each = |of: fn(&Axis) -> usize| axes.iter().map(of).collect::<Sizes>();
         let conv = Conv { strides: each(|a| a.3), dilations: each(|a| a.4), pads_begin: each(|a| a.1.0), pads_end: each(|a| a.1.1), groups };
         let x: Vec<_> = [n, c * groups].into_iter().chain(each(|a| a.0)).collect();
         let w: Vec<_> = [k * groups, c].into_iter().chain(each(|a| a.2)).collect();
@@ -58,7 +60,7 @@ proptest! {
     /// A pool's every window must touch the operand; then its output is that of a convolution.
     #[test]
     fn pools_have_a_window_an_element(axes in prop::collection::vec(axis(), 1..4)) {
-        let each = |of: fn(&(usize, (usize, usize), usize, usize, usize)) -> usize| axes.iter().map(of).collect::<Sizes>();
+        let each = |of: fn(&Axis) -> usize| axes.iter().map(of).collect::<Sizes>();
         let pool = Pool {
             kind: PoolKind::Max,
             kernel: each(|a| a.2),

@@ -36,14 +36,17 @@ fn shape_subgraphs_fold() {
         node("Reshape", &["x", "target"], &["y"]),
     ];
     let initializers = [ints("from", &[1], &[1]), ints("to", &[1], &[2])];
-    graph(&of(13, &[declare("x", FLOAT, &[3, 8])], &initializers, &nodes), expect![[r#"
+    graph(
+        &of(13, &[declare("x", FLOAT, &[3, 8])], &initializers, &nodes),
+        expect![[r#"
         graph "m.onnx"
         input x: f32[3,8]
         y: f32[3,2,4] = reshape(x) shape=[3,2,4]
           from Reshape "n_y"
         output y
         absorbed: n_s Folded, n_zero Folded, n_batch Folded, n_axes Folded, n_batch1 Folded, n_width Folded, n_two Folded, n_half Folded, n_halff Folded, n_halfi Folded, n_target Folded
-    "#]]);
+    "#]],
+    );
 }
 
 /// What is known is added as a weight only where the graph reads it.
@@ -62,7 +65,9 @@ fn constants_become_weights_or_part_of_a_body() {
         floats("six", &[], &[6.0]),
         floats("unused", &[2], &[0.0, 0.0]),
     ];
-    graph(&of(13, &[declare("x", FLOAT, &[2, 3])], &initializers, &nodes), expect![[r#"
+    graph(
+        &of(13, &[declare("x", FLOAT, &[2, 3])], &initializers, &nodes),
+        expect![[r#"
         graph "m.onnx"
         input x: f32[2,3]
         weight b: f32[3] bias = data [1.0, 2.0, 3.0]
@@ -83,7 +88,8 @@ fn constants_become_weights_or_part_of_a_body() {
           from Identity "y"
         output y
         absorbed: n_d Passed, n_y Passed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -96,7 +102,9 @@ fn old_and_new_forms() {
         node("Softmax", &["d"], &["e"]),
         node("Squeeze", &["e"], &["y"]).ints("axes", &[0]),
     ];
-    graph(&of(9, &[declare("x", FLOAT, &[2, 3])], &[], &nodes), expect![[r#"
+    graph(
+        &of(9, &[declare("x", FLOAT, &[2, 3])], &[], &nodes),
+        expect![[r#"
         graph "m.onnx"
         input x: f32[2,3]
         a: f32[1,2,3] = reshape(x) shape=[1,2,3]
@@ -123,7 +131,8 @@ fn old_and_new_forms() {
           from Squeeze "n_y"
         output y
         absorbed: 
-    "#]]);
+    "#]],
+    );
     let nodes = [
         node("Softmax", &["x"], &["a"]),
         node("MatMul", &["v", "a"], &["b"]),
@@ -132,7 +141,9 @@ fn old_and_new_forms() {
     ];
     let inputs = [declare("x", FLOAT, &[2, 3]), declare("v", FLOAT, &[2])];
     let initializers = [floats("w", &[3, 3], &[0.5; 9]), floats("c", &[3], &[0.0, 1.0, 2.0])];
-    graph(&of(17, &inputs, &initializers, &nodes), expect![[r#"
+    graph(
+        &of(17, &inputs, &initializers, &nodes),
+        expect![[r#"
         graph "m.onnx"
         input x: f32[2,3]
         input v: f32[2]
@@ -171,7 +182,8 @@ fn old_and_new_forms() {
           from MatMul "n_y"
         output y
         absorbed: 
-    "#]]);
+    "#]],
+    );
 }
 
 /// The model's outputs keep their names, whatever they are.
@@ -179,7 +191,9 @@ fn old_and_new_forms() {
 fn outputs_keep_their_names() {
     let nodes = [node("Identity", &["x"], &["same"]), node("Shape", &["x"], &["known"]), node("Relu", &["x"], &["r"])];
     let model = model(17, &[declare("x", FLOAT, &[2, 3])], &[], &nodes, &["same", "known", "r", "r", "x"]);
-    graph(&model, expect![[r#"
+    graph(
+        &model,
+        expect![[r#"
         graph "m.onnx"
         input x: f32[2,3]
         weight known: i64[2] exact = data [2, 3]
@@ -197,5 +211,6 @@ fn outputs_keep_their_names() {
         output r.2
         output x
         absorbed: n_same Passed, n_known Folded
-    "#]]);
+    "#]],
+    );
 }
