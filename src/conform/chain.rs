@@ -52,8 +52,17 @@ pub struct ChainReport {
 }
 
 impl ChainReport {
+    /// A verdict that was reached before; without figures.
+    pub fn known(word: Word) -> ChainReport {
+        let (outputs, diagnostics) = (Vec::new(), Vec::new());
+        ChainReport { word, launches: 0, max_abs_err: 0.0, allowed: 0.0, cost: Cost::default(), outputs, diagnostics }
+    }
+
     /// One line for people.
     pub fn summary(&self) -> String {
+        if self.cost.programs == 0 {
+            return format!("{}, {} launches, unchanged", self.word.as_str(), self.launches);
+        }
         format!(
             "{}, {} launches, error {:.1e} of {:.1e} allowed, emulated in {:.0} ms ({:.0} ms CPU)",
             self.word.as_str(),
@@ -68,15 +77,7 @@ impl ChainReport {
 
 /// Runs and judges the whole model; `step` is told each layer that is done.
 pub fn verify(subject: &Subject, executor: &Executor, step: &dyn Fn(&str) -> Result<()>) -> Result<ChainReport> {
-    let mut report = ChainReport {
-        word: Word::Verified,
-        launches: 0,
-        max_abs_err: 0.0,
-        allowed: 0.0,
-        cost: Cost::default(),
-        outputs: Vec::new(),
-        diagnostics: Vec::new(),
-    };
+    let mut report = ChainReport::known(Word::Verified);
     match Chain::start(subject).and_then(|chain| chain.run(executor, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
