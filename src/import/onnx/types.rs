@@ -104,7 +104,9 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
     }
     if let Some(default) = binding.default_dim {
         let symbols = inputs.iter().flat_map(|(_, declared)| declared.dims.iter().flatten()).filter_map(Dim::name);
-        symbols.for_each(|symbol| drop(sizes.dims.entry(symbol.to_owned()).or_insert(default)));
+        for symbol in symbols {
+            sizes.dims.entry(symbol.to_owned()).or_insert(default);
+        }
     }
     let mut open = BTreeSet::new();
     let mut open_inputs = Vec::new();
