@@ -105,7 +105,7 @@ def launch(x, y):
         x, y, N, C, H, W, P, Q, BIN_H, BIN_W, x.stride(0), x.stride(1), x.stride(2), x.stride(3),
         y.stride(0), y.stride(1), y.stride(2), y.stride(3),
         BE=BE, BT=64,
-        num_warps=4, num_stages=1,
+        num_warps=2, num_stages=1,
     )
     return y
 

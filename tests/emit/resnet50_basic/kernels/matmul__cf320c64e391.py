@@ -105,12 +105,12 @@ def launch(a, b, bias, y):
     N = b.shape[1]
     K = a.shape[1]
     BM = 16
-    BN = 32
+    BN = 16
     matmul_kernel[(triton.cdiv(M, BM) * triton.cdiv(N, BN) * B,)](
         a, b, y, B, M, N, K, 0, a.stride(0), a.stride(1), 0, b.stride(0), b.stride(1), 0,
         y.stride(0), y.stride(1), bias, bias.stride(0),
         PRECISION="ieee", BM=BM, BN=BN, BK=128,
-        num_warps=4, num_stages=4,
+        num_warps=4, num_stages=3,
     )
     return y
 
