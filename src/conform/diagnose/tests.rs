@@ -76,10 +76,12 @@ fn facts(said: &str) -> String {
     facts.into_iter().filter(|l| !l.contains("worst at") && !l.contains("max_abs_err")).collect::<Vec<_>>().join("\n")
 }
 
+/// An element from its coordinates, its flat position and the reference's lanes.
+type Broken<'f> = &'f dyn Fn(&[usize], usize, &[f32]) -> f32;
+
 #[test]
 fn patterns_of_values() {
-    let case =
-        |name: &str, shape: &[usize], f: &dyn Fn(&[usize], usize, &[f32]) -> f32| format!("{name}\n{}\n", facts(&said(shape, f)));
+    let case = |name: &str, shape: &[usize], f: Broken| format!("{name}\n{}\n", facts(&said(shape, f)));
     let strides = contiguous_strides(&SHAPE);
     let mut text = String::new();
     text += &case("offset", &SHAPE, &|_, i, r| r[i] + 0.75);
