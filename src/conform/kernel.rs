@@ -29,11 +29,19 @@ use crate::tolerance::Precision;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
-    let passes = pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
+    verdict(pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
         Some(_) => Ok(structure),
         None => pass(subject, executor, launch, Kind::Numerics),
-    });
-    match passes {
+    }))
+}
+
+/// The structure pass alone.
+pub fn structure(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
+    verdict(pass(subject, executor, launch, Kind::Structure))
+}
+
+fn verdict(outcome: Result<Outcome>) -> Verdict {
+    match outcome {
         Ok(Outcome { error, mismatch, cost }) => Verdict {
             word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
             error: Some(error),
