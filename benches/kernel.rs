@@ -10,7 +10,7 @@ use std::error::Error;
 
 use decompose::conform::cpu;
 use decompose::dtype::DType;
-use decompose::emulate::{self, Arg, Buffer, BufferId, Memory, Options, Program, View};
+use decompose::emulate::{self, Arg, Memory, Options, Program, View};
 use decompose::kernel::{self, ArgSpec, Specialization};
 use decompose::shape::{Shape, contiguous_strides};
 use decompose::source::SourceFile;
@@ -38,8 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let (name, shape, path) = (next()?, next()?, next()?);
                 let shape = shape.split('x').map(str::parse).collect::<Result<Shape, _>>()?;
                 let lanes = std::fs::read(path)?.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
-                let buffer = BufferId(memory.buffers.len());
-                memory.buffers.push(Buffer::new(name, Storage::F32(lanes)));
+                let buffer = memory.insert(name, Storage::F32(lanes));
                 args.push(Arg::Pointer(View { buffer, pointer: 0, strides: contiguous_strides(&shape), shape, origin: 0 }));
                 specs.push((name.to_owned(), ArgSpec::Pointer(DType::F32)));
             }
@@ -54,7 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let source = SourceFile::new(file, std::fs::read_to_string(file)?);
-    let program = Program::compile(&kernel::compile(&parse_module(&source)?, function, &Specialization { args: specs })?)?;
+    let program = Program::compile(&kernel::compile(
+        &parse_module(&source)?,
+        function,
+        &Specialization { args: specs, ..Specialization::default() },
+    )?)?;
     let mut best = f64::INFINITY;
     for _ in 0..LAUNCHES {
         let start = cpu::seconds();

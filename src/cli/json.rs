@@ -14,6 +14,7 @@ pub fn report(report: &Report) -> String {
     let layers: Vec<Value> = report
         .layers
         .iter()
+        .filter(|layer| layer.asked)
         .map(|layer| {
             let sources: Vec<Value> = layer.sources.iter().map(|(node, op)| json!({"node": node, "operator": op})).collect();
             json!({

@@ -40,7 +40,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cancel = Arc::new(Cancel::default());
     let on_interrupt = cancel.clone();
     // A second handler cannot be set in one process; then Ctrl-C ends it at once, which is safe too.
-    let _ = ctrlc::set_handler(move || on_interrupt.cancel());
+    let _ = ctrlc::set_handler(move || {
+        on_interrupt.cancel();
+        crate::emit::abandon();
+    });
     match dispatch(cli, &cancel) {
         Ok(status) => ExitCode::from(status),
         Err(diagnostics) => {

@@ -24,6 +24,7 @@ pub fn report(report: &Report, verbose: bool) -> String {
     let rows: Vec<Vec<String>> = report
         .layers
         .iter()
+        .filter(|layer| layer.asked)
         .map(|layer| {
             let verdict = &report.verdicts[layer.verdict];
             let error = verdict.error.as_ref();
@@ -79,6 +80,9 @@ fn summary(report: &Report) -> Vec<String> {
             Some((_, n)) => *n += 1,
             None => counts.push((verdict.word, 1)),
         }
+    }
+    if report.layers.iter().any(|layer| !layer.asked) {
+        counts.retain(|(word, _)| *word != Word::NotVerified);
     }
     let counts: Vec<String> = counts.into_iter().map(|(word, n)| format!("{n} {}", word.as_str())).collect();
     if !counts.is_empty() {

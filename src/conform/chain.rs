@@ -52,8 +52,17 @@ pub struct ChainReport {
 }
 
 impl ChainReport {
+    /// A verdict that was reached before; without figures.
+    pub fn known(word: Word) -> ChainReport {
+        let (outputs, diagnostics) = (Vec::new(), Vec::new());
+        ChainReport { word, launches: 0, max_abs_err: 0.0, allowed: 0.0, cost: Cost::default(), outputs, diagnostics }
+    }
+
     /// One line for people.
     pub fn summary(&self) -> String {
+        if self.cost.programs == 0 {
+            return format!("{}, {} launches, unchanged", self.word.as_str(), self.launches);
+        }
         format!(
             "{}, {} launches, error {:.1e} of {:.1e} allowed, emulated in {:.0} ms ({:.0} ms CPU)",
             self.word.as_str(),
@@ -68,15 +77,7 @@ impl ChainReport {
 
 /// Runs and judges the whole model; `step` is told each layer that is done.
 pub fn verify(subject: &Subject, executor: &Executor, step: &dyn Fn(&str) -> Result<()>) -> Result<ChainReport> {
-    let mut report = ChainReport {
-        word: Word::Verified,
-        launches: 0,
-        max_abs_err: 0.0,
-        allowed: 0.0,
-        cost: Cost::default(),
-        outputs: Vec::new(),
-        diagnostics: Vec::new(),
-    };
+    let mut report = ChainReport::known(Word::Verified);
     match Chain::start(subject).and_then(|chain| chain.run(executor, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
@@ -86,6 +87,24 @@ pub fn verify(subject: &Subject, executor: &Executor, step: &dyn Fn(&str) -> Res
         report.word = Word::of(worst.class());
     }
     Ok(report)
+}
+
+/// Runs the whole model without judging it: what the emulator spent, and the outputs.
+pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
+    let mut chain = Chain::start(subject)?;
+    let events = std::mem::take(&mut chain.trace.events);
+    let mut cost = Cost::default();
+    for event in &events {
+        match event {
+            Event::Alloc { .. } => executor.allocate(&mut chain.memory, &chain.trace, event),
+            Event::Launch(kernel) => cost.add(executor.launch(&mut chain.memory, kernel)?),
+        }
+    }
+    let outputs = chain.trace.returned.iter().map(|tensor| {
+        let (strides, storage) = (tensor.strides.as_slice(), chain.memory.lanes(BufferId(tensor.storage.0)));
+        layout::read(storage, tensor.dtype, &tensor.shape, strides, tensor.offset)
+    });
+    Ok((cost, outputs.collect()))
 }
 
 /// The model's memory while its launches run.
@@ -284,7 +303,7 @@ impl<'s> Chain<'s> {
 }
 
 /// A model input, generated as the suite's `weights.py` does.
-fn model_input(subject: &Subject, input: ValueId) -> Tensor {
+pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {

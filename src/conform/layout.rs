@@ -26,16 +26,21 @@ pub fn positions(shape: &[usize], strides: &[i64], offset: i64) -> impl Iterator
     })
 }
 
-/// The elements of a layout, out of its storage.
+/// The elements of an operand, out of its storage.
 pub fn gather(storage: &Storage, dtype: DType, entry: &OperandEntry) -> Tensor {
-    let at = positions(&entry.shape, &entry.strides, entry.offset);
+    read(storage, dtype, &entry.shape, &entry.strides, entry.offset)
+}
+
+/// The elements of a strided tensor, out of its storage.
+pub fn read(storage: &Storage, dtype: DType, shape: &[usize], strides: &[i64], offset: i64) -> Tensor {
+    let at = positions(shape, strides, offset);
     let lanes = match storage {
         Storage::F64(v) => Storage::F64(at.map(|i| v[i]).collect()),
         Storage::F32(v) => Storage::F32(at.map(|i| v[i]).collect()),
         Storage::I64(v) => Storage::I64(at.map(|i| v[i]).collect()),
         Storage::Bool(v) => Storage::Bool(at.map(|i| v[i]).collect()),
     };
-    Tensor::new(dtype, Shape::from_slice(&entry.shape), lanes)
+    Tensor::new(dtype, Shape::from_slice(shape), lanes)
 }
 
 /// A storage that holds a tensor's elements where a layout has them, and zeros between. Where a

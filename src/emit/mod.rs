@@ -29,7 +29,7 @@ use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
 pub use manifest::{MANIFEST, digest};
-pub use write::{abandon, edited, may_write, read, replace, write};
+pub use write::{Change, abandon, edited, may_write, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;

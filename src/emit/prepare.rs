@@ -96,32 +96,18 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
     for &(node, _) in nodes {
         expr::operands(node, |id| uses[id.0 as usize] += 1);
     }
-    // (text, tightness: 0 sum, 1 product, 2 atom)
-    let mut printed: Vec<(String, u8)> = Vec::with_capacity(nodes.len());
+    let mut printed: Vec<Printed> = Vec::with_capacity(nodes.len());
     for (i, &(node, of)) in nodes.iter().enumerate() {
-        let within = |id: expr::ExprId, tightness: u8| {
-            let (text, own) = &printed[id.0 as usize];
-            if *own >= tightness { text.clone() } else { format!("({text})") }
-        };
+        let at = |id: expr::ExprId| &printed[id.0 as usize];
         let value = match node {
-            Node::Read(k) => (reads[k as usize].clone(), 2),
-            Node::Constant(Constant::Float(bits)) => (python::float_of(of, f64::from_bits(bits)), 2),
-            Node::Constant(Constant::Int(v)) => (v.to_string(), 2),
-            Node::Binary(op, a, b) => {
-                let (sign, tightness) = match op {
-                    Binary::Add => ("+", 0),
-                    Binary::Sub => ("-", 0),
-                    Binary::Mul => ("*", 1),
-                    Binary::Div => ("/", 1),
-                    _ => return None,
-                };
-                (format!("{} {sign} {}", within(a, tightness), within(b, tightness + 1)), tightness)
-            }
-            Node::Unary(Unary::Sqrt, a) => (format!("torch.sqrt({})", within(a, 0)), 2),
-            Node::Unary(Unary::Rsqrt, a) => (format!("torch.rsqrt({})", within(a, 0)), 2),
-            // Exact; the subset has no sign before a tensor.
-            Node::Unary(Unary::Neg, a) => (format!("{} * -1.0", within(a, 1)), 1),
-            Node::Cast(a) => (format!("{}.to({})", within(a, 2), dtype(of)), 2),
+            Node::Read(k) => Printed::atom(reads[k as usize].clone()),
+            Node::Constant(Constant::Float(bits)) => Printed::atom(python::float_of(of, f64::from_bits(bits))),
+            Node::Constant(Constant::Int(v)) => Printed::atom(v.to_string()),
+            Node::Binary(op, a, b) => binary(op, at(a), at(b))?,
+            Node::Unary(Unary::Sqrt, a) => Printed::atom(format!("torch.sqrt({})", at(a).positive().text)),
+            Node::Unary(Unary::Rsqrt, a) => Printed::atom(format!("torch.rsqrt({})", at(a).positive().text)),
+            Node::Unary(Unary::Neg, a) => Printed { negated: !at(a).negated, ..at(a).clone() },
+            Node::Cast(a) => Printed::atom(format!("{}.to({})", at(a).positive().within(ATOM), dtype(of))),
             Node::Constant(Constant::Bool(_)) | Node::Coordinate(_) | Node::Unary(..) | Node::Compare(..) | Node::Select(..) => {
                 return None;
             }
@@ -129,11 +115,64 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
         let compound = !matches!(node, Node::Read(_) | Node::Constant(_));
         if compound && uses[i] > 1 {
             let name = names.fresh("t");
-            lines.push(format!("{name} = {}", value.0));
-            printed.push((name, 2));
+            lines.push(format!("{name} = {}", value.positive().text));
+            printed.push(Printed::atom(name));
         } else {
             printed.push(value);
         }
     }
-    printed.pop().map(|(text, _)| text)
+    printed.pop().map(|value| value.positive().text)
+}
+
+const SUM: u8 = 0;
+const PRODUCT: u8 = 1;
+const ATOM: u8 = 2;
+
+/// A value's text, how tightly it binds, and whether the text is of its negative: a sign moves through
+/// products, and −a + b is b − a, without changing any bit.
+#[derive(Clone)]
+struct Printed {
+    text: String,
+    tightness: u8,
+    negated: bool,
+}
+
+impl Printed {
+    fn atom(text: String) -> Printed {
+        Printed { text, tightness: ATOM, negated: false }
+    }
+
+    fn within(&self, tightness: u8) -> String {
+        if self.tightness >= tightness { self.text.clone() } else { format!("({})", self.text) }
+    }
+
+    /// The value itself; the subset has no sign before a tensor.
+    fn positive(&self) -> Printed {
+        if !self.negated {
+            return self.clone();
+        }
+        Printed { text: format!("{} * -1.0", self.within(PRODUCT)), tightness: PRODUCT, negated: false }
+    }
+}
+
+fn binary(op: Binary, a: &Printed, b: &Printed) -> Option<Printed> {
+    let infix = |a: &Printed, sign: &str, b: &Printed, tightness: u8, negated: bool| Printed {
+        text: format!("{} {sign} {}", a.within(tightness), b.within(tightness + 1)),
+        tightness,
+        negated,
+    };
+    let minus = match op {
+        Binary::Mul => return Some(infix(a, "*", b, PRODUCT, a.negated != b.negated)),
+        Binary::Div => return Some(infix(a, "/", b, PRODUCT, a.negated != b.negated)),
+        Binary::Add => b.negated,
+        Binary::Sub => !b.negated,
+        _ => return None,
+    };
+    Some(match (a.negated, minus) {
+        (false, false) => infix(a, "+", b, SUM, false),
+        (false, true) => infix(a, "-", b, SUM, false),
+        (true, false) => infix(b, "-", a, SUM, false),
+        // Not −(a + b): where the sum is zero its sign would change.
+        (true, true) => infix(&a.positive(), "-", b, SUM, false),
+    })
 }

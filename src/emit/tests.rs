@@ -182,8 +182,22 @@ fn resnet50_reads_back() {
         let plan = resnet50(level);
         let files = suite(&plan, &OPTIONS).unwrap();
         assert_reads_back(&plan, &files);
-        super::write(&files, Path::new("/tmp/resnet-suites").join(level.name()).as_path(), true).unwrap();
     }
+}
+
+/// What runs of the fused ResNet-50: a change of a template or rule shows in these files.
+#[test]
+fn fused_resnet50_is_blessed() {
+    let mut files = suite(&resnet50(Level::Basic), &OPTIONS).unwrap();
+    files.retain(|path, _| path.starts_with("kernels/") || path == "run.py");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emit/resnet50_basic");
+    for path in files.keys() {
+        expect_file![folder.join(path)].assert_eq(&text(&files, path));
+    }
+    let blessed: Vec<String> =
+        std::fs::read_dir(folder.join("kernels")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let stale: Vec<&String> = blessed.iter().filter(|name| !files.contains_key(&format!("kernels/{name}"))).collect();
+    assert!(stale.is_empty(), "no longer emitted, remove from {}: {stale:?}", folder.display());
 }
 
 #[test]

@@ -9,6 +9,8 @@
 //! Not atomic against other processes that write to the same folder, and a machine that loses power
 //! between the two renames of a replacement leaves the old suite under its hidden name.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -200,15 +202,33 @@ fn may_replace(target: &Path, force: bool) -> diag::Result<()> {
         return Ok(());
     }
     let mut diagnostic = in_the_way(format!("{} of this suite's files changed since it was written", changed.len()));
-    for file in &changed {
-        diagnostic = diagnostic.note(file.clone());
+    for (path, change) in &changed {
+        diagnostic = diagnostic.note(format!("{path}: {change}"));
     }
     Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes with --force")))
 }
 
-/// Files of a suite on disk that were edited, added or removed since it was written, each with what
-/// happened to it (`kernels/x.py: edited`), sorted; `None` when the folder is not a suite of ours.
-pub fn edited(suite: &Path) -> io::Result<Option<Vec<String>>> {
+/// What happened to a file since its suite was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Edited,
+    Added,
+    Removed,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Change::Edited => "edited",
+            Change::Added => "added",
+            Change::Removed => "removed",
+        })
+    }
+}
+
+/// Files of a suite on disk that changed since it was written, by path; `None` when the folder is not
+/// a suite of ours.
+pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
     let manifest = match fs::read(suite.join(MANIFEST)) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
@@ -219,19 +239,18 @@ pub fn edited(suite: &Path) -> io::Result<Option<Vec<String>>> {
         return Ok(None);
     }
     let Some(hashes) = manifest.get("files").and_then(Value::as_object) else { return Ok(None) };
-    let mut changed = Vec::new();
+    let mut changed = BTreeMap::new();
     let mut found = Vec::new();
     list(suite, "", &mut found)?;
     for path in &found {
         match hashes.get(path).and_then(Value::as_str) {
-            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => changed.push(format!("{path}: edited")),
+            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => drop(changed.insert(path.clone(), Change::Edited)),
             Some(_) => {}
             None if COMPANIONS.contains(&path.as_str()) => {}
-            None => changed.push(format!("{path}: added")),
+            None => drop(changed.insert(path.clone(), Change::Added)),
         }
     }
-    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| format!("{path}: removed")));
-    changed.sort();
+    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| (path.clone(), Change::Removed)));
     Ok(Some(changed))
 }
 
@@ -293,7 +312,7 @@ mod tests {
         write(&suite("two"), &target, false).unwrap();
         assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "two");
         assert_eq!(siblings(target.parent().unwrap()), ["m-suite"]);
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
     }
 
     #[test]
@@ -318,7 +337,7 @@ mod tests {
         .assert_eq(&render(&error, false).replace(&target.display().to_string(), "SUITE"));
         assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "mine");
         write(&suite("two"), &target, true).unwrap();
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
         assert_eq!(siblings(root.path()), ["s"]);
 
         let home = root.path().join("home");
@@ -346,7 +365,7 @@ mod tests {
         assert_eq!(siblings(root.path()), ["file"]);
         write(&suite("one"), &target, false).unwrap();
         assert_eq!(write(&files, &target, false).unwrap_err().code.id, "U004");
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
         assert_eq!(siblings(root.path()), ["file", "s"]);
     }
 

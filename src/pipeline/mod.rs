@@ -25,6 +25,7 @@ use crate::template::{BindOptions, Library};
 pub use observe::{Cancel, Observer, Silent};
 pub use options::{Options, VerifyScope, Weights};
 pub use report::{Layer, Report};
+use verdicts::Known;
 pub use verify::verify;
 
 /// What a fatal error leaves: every message, never empty.
@@ -74,10 +75,11 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
         missing,
     };
     let mut files = emit::suite(plan, &emitting).map_err(one)?;
-    let mut report = verify::run(&output.display().to_string(), &files, options, &[], observer, cancel).map_err(one)?;
+    let mut report =
+        verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
     report.notes.extend(load::notes(&imported, options));
     report.problems.splice(0..0, problems);
-    let verdicts = verdicts::text(&report, &files, &[]);
+    let verdicts = verdicts::text(&report, &files, &Known::default());
     files.insert(verdicts::VERDICTS.to_owned(), verdicts.into_bytes());
     cancel.check().map_err(one)?;
     emit::write(&files, &output, options.force).map_err(one)?;

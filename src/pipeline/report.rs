@@ -22,6 +22,8 @@ pub struct Layer {
     pub grid: Option<[u32; 3]>,
     /// Into [`Report::verdicts`].
     pub verdict: usize,
+    /// Whether the run was asked about it (`--only`); tables leave the others out.
+    pub asked: bool,
 }
 
 /// Everything that a run has to say.

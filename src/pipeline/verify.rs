@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use crate::conform::chain;
+use crate::conform::chain::{self, ChainReport};
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
 use crate::conform::subject::Subject;
 use crate::conform::verdict::Verdict;
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emit::{self, Files};
+use crate::emit::{self, Change, Files};
 use crate::emulate;
 
-use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope, verdicts};
+use super::verdicts::{self, Known};
+use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope};
 
 /// Verifies a suite on disk: what changed since its last verdicts, or all of it.
 ///
@@ -27,9 +28,11 @@ pub fn verify(
 ) -> Outcome<Report> {
     let files = emit::read(suite).map_err(super::one)?;
     let options = Options { only: only.map(str::to_owned), jobs, ..Options::default() };
-    let known = verdicts::known(&files);
-    let trusted = if all { &[] } else { known.as_slice() };
+    let known = Known::of(&files);
+    let nothing = Known::default();
+    let trusted = if all { &nothing } else { &known };
     let mut report = run(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    report.problems.extend(edited(suite).map_err(super::one)?);
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));
@@ -37,12 +40,33 @@ pub fn verify(
     Ok(Report { suite: Some(suite.to_owned()), ..report })
 }
 
-/// Verifies files. Kernels in `known` (file and hash) hold already and are not run again.
+/// Files of a suite that are not what was emitted and that no emulation judges. Kernels and `run.py`
+/// may be edited: they are run.
+fn edited(suite: &Path) -> Result<Vec<Diagnostic>> {
+    let unreadable = |error: std::io::Error| {
+        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(suite.display().to_string()))
+    };
+    let changes = emit::edited(suite).map_err(unreadable)?.unwrap_or_default();
+    let judged = |path: &str| path == "run.py" || path.starts_with("kernels/");
+    let foreign = changes.iter().filter(|(path, change)| match change {
+        Change::Edited => !judged(path),
+        Change::Removed => true,
+        Change::Added => false,
+    });
+    let diagnostic = |(path, change): (&String, &Change)| {
+        Diagnostic::new(&codes::HOST_EDITED, format!("{change} since the suite was written"))
+            .in_file(suite.join(path).display().to_string())
+            .help("undo the change, or decompose the model again")
+    };
+    Ok(foreign.map(diagnostic).collect())
+}
+
+/// Verifies files. What is `known` holds already and is not run again.
 pub fn run(
     name: &str,
     files: &Files,
     options: &Options,
-    known: &[verdicts::Known],
+    known: &Known,
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
@@ -69,8 +93,8 @@ pub fn run(
                 let verdict = match options.verify {
                     _ if !selected => Verdict::not_verified(),
                     VerifyScope::None => Verdict::not_verified(),
-                    VerifyScope::Unique | VerifyScope::All => match known.iter().find(|k| k.holds(&entry.file, files)) {
-                        Some(known) => known.verdict.clone(),
+                    VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
+                        Some(verdict) => verdict,
                         None => kernel::verify(&subject, &executor, launch),
                     },
                 };
@@ -82,7 +106,7 @@ pub fn run(
         if selected {
             observer.step(&launch.layer);
         }
-        report.layers.push(layer(&subject, launch, verdict));
+        report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
     }
     if options.verify != VerifyScope::None && options.only.is_none() {
         observer.stage("chain", subject.launches.len());
@@ -90,7 +114,10 @@ pub fn run(
             observer.step(layer);
             cancel.check()
         };
-        report.chain = Some(chain::verify(&subject, &executor, &step)?);
+        report.chain = Some(match known.chain() {
+            Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
+            None => chain::verify(&subject, &executor, &step)?,
+        });
     }
     if !subject.manifest.missing.is_empty() {
         report.notes.push(format!("no kernel computes: {}", subject.manifest.missing.join(", ")));
@@ -101,16 +128,24 @@ pub fn run(
 fn layer(subject: &Subject, launch: &crate::conform::subject::Launch, verdict: usize) -> Layer {
     let entry = &subject.manifest.kernels[launch.kernel];
     let graph = &subject.imported;
-    let sources = launch.covers.iter().flat_map(|&n| &graph.node(n).sources).map(|s| (s.node.clone(), s.operator.clone()));
+    let mut sources: Vec<(String, String)> = Vec::new();
+    for source in launch.covers.iter().flat_map(|&n| &graph.node(n).sources) {
+        let source = (source.node.clone(), source.operator.clone());
+        // Several nodes of the graph may come from one of the model's (Gemm).
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
     let grid = entry.launches.last().map(|l| l.grid.map(|g| u32::try_from(g).unwrap_or(u32::MAX)));
     Layer {
         layer: launch.layer.clone(),
-        sources: sources.collect(),
+        sources,
         template: entry.template.clone(),
         kernel: entry.file.clone(),
         shape: graph.shape(launch.output).to_vec(),
         grid,
         verdict,
+        asked: true,
     }
 }
 

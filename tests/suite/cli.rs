@@ -34,82 +34,118 @@ fn nothing_gives_three_examples() {
 
 #[test]
 fn bad_files_are_refused_by_name() {
-    refused(&["missing.onnx"], expect![[r#"
+    refused(
+        &["missing.onnx"],
+        expect![[r#"
         exit 2
         error[U002]: missing.onnx: there is no such file, and the registry has no model of this name
          |
          = help: name an .onnx file, or a model of the registry: resnet50, resnet50_operators
-    "#]]);
-    refused(&["empty.onnx"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["empty.onnx"],
+        expect![[r#"
         exit 2
         error[U003]: empty.onnx: is empty (0 bytes)
-    "#]]);
-    refused(&["text.onnx"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["text.onnx"],
+        expect![[r#"
         exit 2
         error[U003]: text.onnx: is a text file, not an ONNX model; it begins with "hello, I am no model"
          |
          = help: pass the binary .onnx file
-    "#]]);
-    refused(&["weights.pt"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["weights.pt"],
+        expect![[r#"
         exit 2
         error[U003]: weights.pt: is a PyTorch pickle; unpickling runs code from the file, so it is not read
          |
          = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
-    "#]]);
-    refused(&["kernel.py"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["kernel.py"],
+        expect![[r#"
         exit 2
         error[U003]: kernel.py: is Python source, not a model file
          |
          = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_not_offered_yet_is_refused_by_name() {
-    refused(&["resnet50.onnx", "--fuse", "full"], expect![[r#"
+    refused(
+        &["resnet50.onnx", "--fuse", "full"],
+        expect![[r#"
         exit 3
         unsupported[U006]: --fuse full is not offered yet
          |
          = help: use --fuse with one of: none, basic
-    "#]]);
-    refused(&["resnet50.onnx", "--precision", "tf32"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["resnet50.onnx", "--precision", "tf32"],
+        expect![[r#"
         exit 3
         unsupported[U006]: --precision tf32 is not offered yet
          |
          = help: use --precision with one of: ieee
-    "#]]);
-    refused(&["lint", "kernel.py"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["lint", "kernel.py"],
+        expect![[r#"
         exit 3
         unsupported[U006]: `decompose lint` is not offered yet
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn wrong_words_are_refused() {
-    refused(&["resnet50.onnx", "--fuse", "much"], expect![[r#"
+    refused(
+        &["resnet50.onnx", "--fuse", "much"],
+        expect![[r#"
         exit 2
         error[U001]: --fuse does not know `much`
          |
          = help: use one of: none, basic
-    "#]]);
-    refused(&["resnet50.onnx", "--shape", "x=1x"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["resnet50.onnx", "--shape", "x=1x"],
+        expect![[r#"
         exit 2
         error[U001]: --shape cannot read `x=1x`
          |
          = help: write the input's name and its sizes: --shape x=1x3x224x224
-    "#]]);
-    refused(&["verify", "."], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["verify", "."],
+        expect![[r#"
         exit 2
         error[U008]: .: this is not a suite: there is no manifest.json
          |
          = help: name the folder that `decompose MODEL` wrote
-    "#]]);
-    refused(&["resnet50.onnx", "-o", "empty.onnx"], expect![[r#"
+    "#]],
+    );
+    refused(
+        &["resnet50.onnx", "-o", "empty.onnx"],
+        expect![[r#"
         exit 2
         error[U005]: empty.onnx: this is in the way and not a folder
          |
          = help: name another folder with -o
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -36,11 +36,13 @@ fn an_unchanged_suite_is_not_verified_again_and_an_edited_kernel_is() {
     let (report, codes) = verify(&suite);
     assert_eq!(codes, Vec::<&str>::new());
     assert!(report.verdicts.iter().all(|v| v.word == Word::Verified && v.programs == 0), "a known verdict ran again");
+    assert_eq!(report.chain.as_ref().unwrap().cost.programs, 0, "a known chain ran again");
 
     let file = kernel_of(&suite, "maxpool");
     edit(&file, "import triton\n", "import triton\n# a comment\n");
     let (report, codes) = verify(&suite);
     assert_eq!(codes, Vec::<&str>::new());
+    assert!(report.chain.as_ref().unwrap().cost.programs > 0, "the chain did not run again");
     let ran: Vec<&str> =
         report.layers.iter().filter(|l| report.verdicts[l.verdict].programs > 0).map(|l| l.layer.as_str()).collect();
     assert_eq!(ran, ["maxpool"]);
@@ -111,6 +113,15 @@ fn a_wrong_buffer_is_caught() {
 #[test]
 fn an_edited_preparation_is_caught() {
     caught(None, "torch.sqrt(", "torch.rsqrt(", "H004");
+}
+
+#[test]
+fn files_that_no_emulation_judges_must_be_as_emitted() {
+    let (_guard, suite) = suite();
+    std::fs::write(suite.join("notes.txt"), "mine").unwrap();
+    assert_eq!(verify(&suite).1, Vec::<&str>::new());
+    edit(&suite.join("weights.py"), "import math\n", "import math\n\n");
+    assert_eq!(verify(&suite).1, ["H004"]);
 }
 
 #[test]

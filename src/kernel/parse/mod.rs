@@ -22,8 +22,8 @@ use super::verify::{Verified, verify};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::{SourceFile, Span};
 
-/// Reads the one public function of a text. Errors: K006 for bad syntax, K001 for an operation that
-/// the IR does not have, K005 for what [`verify`] refuses.
+/// Reads the one public function of a text. Errors: K001 for an operation that the IR does not have, K006
+/// for bad syntax and for what [`verify`] refuses, since the text is not ours.
 pub fn parse(file: &Arc<SourceFile>) -> Result<Verified<Kernel>> {
     let mut parser = Parser {
         file,
@@ -34,7 +34,10 @@ pub fn parse(file: &Arc<SourceFile>) -> Result<Verified<Kernel>> {
         blocks: HashMap::new(),
         depth: 0,
     };
-    verify(parser.module()?)
+    verify(parser.module()?).map_err(|mut error| {
+        error.code = &codes::IR_SYNTAX;
+        error
+    })
 }
 
 /// Regions nested deeper than this are refused.
@@ -443,15 +446,15 @@ mod tests {
         ];
         let all: String = bodies.iter().map(|body| error(body)).collect();
         expect_test::expect![[r#"
-            [K005] float arithmetic on i32 and i32 --> k.ttir:2:3
-            [K005] the result is tensor<4xi64> instead of tensor<4xi32> --> k.ttir:2:3
-            [K005] a store of i32 as f32 --> k.ttir:3:3
-            [K005] a ExtS of i32 to i16 --> k.ttir:2:3
-            [K005] an if on something other than an i1 --> k.ttir:2:3
-            [K005] a branch passes 1 values to a block that takes 0 --> k.ttir:1:1
-            [K005] `a` is used where its definition does not reach --> k.ttir:8:3
-            [K005] a reduction of tensor<8xi32> along 1 --> k.ttir:3:3
-            [K005] a region yields 2 values instead of 1 --> k.ttir:2:3
+            [K006] float arithmetic on i32 and i32 --> k.ttir:2:3
+            [K006] the result is tensor<4xi64> instead of tensor<4xi32> --> k.ttir:2:3
+            [K006] a store of i32 as f32 --> k.ttir:3:3
+            [K006] a ExtS of i32 to i16 --> k.ttir:2:3
+            [K006] an if on something other than an i1 --> k.ttir:2:3
+            [K006] a branch passes 1 values to a block that takes 0 --> k.ttir:1:1
+            [K006] `a` is used where its definition does not reach --> k.ttir:8:3
+            [K006] a reduction of tensor<8xi32> along 1 --> k.ttir:3:3
+            [K006] a region yields 2 values instead of 1 --> k.ttir:2:3
         "#]]
         .assert_eq(&all);
     }
