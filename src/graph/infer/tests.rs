@@ -7,6 +7,9 @@ use super::*;
 use crate::dtype::DType;
 use crate::graph::Op;
 
+/// One spatial axis: size, pads, kernel, stride, dilation.
+type Axis = (usize, (usize, usize), usize, usize, usize);
+
 fn f32s(shape: &[usize]) -> TensorType {
     TensorType { dtype: DType::F32, shape: Shape::from_slice(shape) }
 }
@@ -43,7 +46,7 @@ proptest! {
     fn convolutions_have_a_window_an_element(
         axes in prop::collection::vec(axis(), 1..4), n in 1usize..3, groups in 1usize..4, c in 1usize..4, k in 1usize..4
     ) {
-        let each = |of: fn(&(usize, (usize, usize), usize, usize, usize)) -> usize| axes.iter().map(of).collect::<Sizes>();
+        let each = |of: fn(&Axis) -> usize| axes.iter().map(of).collect::<Sizes>();
         let conv = Conv { strides: each(|a| a.3), dilations: each(|a| a.4), pads_begin: each(|a| a.1.0), pads_end: each(|a| a.1.1), groups };
         let x: Vec<_> = [n, c * groups].into_iter().chain(each(|a| a.0)).collect();
         let w: Vec<_> = [k * groups, c].into_iter().chain(each(|a| a.2)).collect();
@@ -58,7 +61,7 @@ proptest! {
     /// A pool's every window must touch the operand; then its output is that of a convolution.
     #[test]
     fn pools_have_a_window_an_element(axes in prop::collection::vec(axis(), 1..4)) {
-        let each = |of: fn(&(usize, (usize, usize), usize, usize, usize)) -> usize| axes.iter().map(of).collect::<Sizes>();
+        let each = |of: fn(&Axis) -> usize| axes.iter().map(of).collect::<Sizes>();
         let pool = Pool {
             kind: PoolKind::Max,
             kernel: each(|a| a.2),
