@@ -35,11 +35,6 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
     }))
 }
 
-/// The structure pass alone.
-pub fn structure(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
-    verdict(pass(subject, executor, launch, Kind::Structure))
-}
-
 fn verdict(outcome: Result<Outcome>) -> Verdict {
     match outcome {
         Ok(Outcome { error, mismatch, cost }) => Verdict {
