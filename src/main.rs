@@ -1,3 +1,7 @@
-//! The binary: hands over to the command line.
+//! The `decompose` binary: hands the process's arguments to [`decompose::cli`] and exits with its status.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    decompose::cli::main(std::env::args_os())
+}

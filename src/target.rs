@@ -97,6 +97,11 @@ impl Target {
         self.ascend.map(|a| if uses_dot { a.cube_cores } else { a.vector_cores })
     }
 
+    /// Every target, in the order in which they are listed to a user.
+    pub fn all() -> &'static [Target] {
+        ALL
+    }
+
     pub fn find(name: &str) -> Option<&'static Target> {
         ALL.iter().find(|t| t.name == name)
     }

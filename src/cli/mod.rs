@@ -1,1 +1,197 @@
-//! The command line: arguments, progress, tables, exit status.
+//! The command line: arguments, progress, tables, exit status. Only this module and `main` print,
+//! read the environment or end the process.
+
+mod args;
+mod exit;
+mod inspect;
+mod json;
+mod options;
+mod print;
+mod progress;
+mod table;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+
+use crate::diag::{Class, Diagnostic, render};
+use crate::pipeline::{self, Cancel, Options, Report};
+use crate::registry::Size;
+use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
+use options::not_offered;
+
+/// Runs the tool on the process's arguments (the first is the program's name).
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.len() < 2 {
+        return written(print(args::EXAMPLES), exit::status(Class::Usage));
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let status = if error.use_stderr() { exit::status(Class::Usage) } else { exit::OK };
+            return written(error.print(), status);
+        }
+    };
+    let cancel = Arc::new(Cancel::default());
+    let on_interrupt = cancel.clone();
+    // A second handler cannot be set in one process; then Ctrl-C ends it at once, which is safe too.
+    let _ = ctrlc::set_handler(move || {
+        on_interrupt.cancel();
+        crate::emit::abandon();
+    });
+    match dispatch(cli, &cancel) {
+        Ok(status) => ExitCode::from(status),
+        Err(diagnostics) => {
+            let interrupted = diagnostics.iter().any(|d| d.code == &crate::diag::codes::INTERRUPTED);
+            for diagnostic in &diagnostics {
+                complain(diagnostic);
+            }
+            ExitCode::from(if interrupted { exit::INTERRUPTED } else { exit::combined(&diagnostics) })
+        }
+    }
+}
+
+type Outcome = Result<u8, Vec<Diagnostic>>;
+
+fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
+    let refused = |verb: &str| Err(vec![not_offered(&format!("`decompose {verb}`"))]);
+    match cli.verb {
+        None => decompose(cli.decompose, cancel),
+        Some(Verb::Inspect(args)) => inspect::run(args),
+        Some(Verb::Plan(args)) => plan(args),
+        Some(Verb::Verify(args)) => verify(args, cancel),
+        Some(Verb::Emulate(_)) => refused("emulate"),
+        Some(Verb::Lint(_)) => refused("lint"),
+        Some(Verb::Convert(_)) => refused("convert"),
+        Some(Verb::Repair(_)) => refused("repair"),
+        Some(Verb::Task(_)) => refused("task"),
+        Some(Verb::Conform(_)) => refused("conform"),
+        Some(Verb::Template(_)) => refused("template"),
+        Some(Verb::Explain(_)) => refused("explain"),
+        Some(Verb::Completions(_)) => refused("completions"),
+    }
+}
+
+fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
+    let later = [
+        ("--sketch", args.sketch.is_some()),
+        ("--init-seed", args.init_seed.is_some()),
+        ("--input", !args.input.is_empty()),
+        ("--expect", !args.expect.is_empty()),
+    ];
+    if let Some((flag, _)) = later.iter().find(|(_, given)| *given) {
+        return Err(vec![not_offered(flag)]);
+    }
+    let output_form = args.output_form.clone();
+    let options = decompose_options(args).map_err(|d| vec![*d])?;
+    let observer = progress::bars(output_form.json);
+    let report = pipeline::decompose(&options, observer.as_ref(), cancel)?;
+    observer.finish();
+    finish(&report, &output_form)
+}
+
+fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
+    options::emit(&args.emit)?;
+    let model = args.model.ok_or_else(|| options::usage("no model is named"))?;
+    Ok(Options {
+        output: args.output,
+        verify: options::verify_scope(&args.verify)?,
+        weights: options::weights(&args.weights)?,
+        seed: args.seed,
+        only: args.only,
+        jobs: options::jobs(args.jobs)?,
+        force: args.force,
+        ..model_options(model, &args.binding, &args.kernels)?
+    })
+}
+
+/// The options that concern the plan alone; the rest stands at its defaults.
+fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::KernelArgs) -> crate::diag::Result<Options> {
+    Ok(Options {
+        model,
+        binding: options::binding(binding)?,
+        size: match binding.shapes {
+            Shapes::Real => Size::Real,
+            Shapes::Unit => Size::Unit,
+        },
+        fuse: options::fuse_level(kernels)?,
+        target: kernels.target.clone(),
+        templates: kernels.templates.clone(),
+        ..Options::default()
+    })
+}
+
+fn plan(args: PlanArgs) -> Outcome {
+    if args.why {
+        return Err(vec![not_offered("--why")]);
+    }
+    let options = model_options(args.model, &args.binding, &args.kernels).map_err(|d| vec![*d])?;
+    let outcome = pipeline::plan(&options, &pipeline::Silent, &Cancel::default())?;
+    let text = match (args.dot, args.output_form.json) {
+        (true, _) => crate::select::dot::dot(&outcome.planned.plan),
+        (false, true) => format!("{:#}\n", crate::select::json::json(&outcome.planned.plan)),
+        (false, false) => crate::select::text::text(&outcome.planned.plan),
+    };
+    print(&text).map_err(|e| vec![output_failed(&e)])?;
+    outcome.problems.iter().for_each(complain);
+    Ok(exit::combined(&outcome.problems))
+}
+
+fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
+    for (flag, given) in [("--task", args.task.is_some()), ("--rerun", args.rerun), ("--trials", args.trials.is_some())] {
+        if given {
+            return Err(vec![not_offered(flag)]);
+        }
+    }
+    let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
+    let observer = progress::bars(args.output_form.json);
+    let report = pipeline::verify(&args.suite, args.only.as_deref(), args.all, jobs, observer.as_ref(), cancel)?;
+    observer.finish();
+    finish(&report, &args.output_form)
+}
+
+/// Prints a report and gives the exit status.
+fn finish(report: &Report, form: &args::OutputArgs) -> Outcome {
+    let text = if form.json { json::report(report) } else { print::report(report, form.verbose > 0) };
+    print(&text).map_err(|e| vec![output_failed(&e)])?;
+    if !form.json {
+        print::distinct(report.diagnostics()).for_each(complain);
+    }
+    Ok(exit::combined(report.diagnostics()))
+}
+
+/// One message on stderr, in colour on a terminal.
+fn complain(diagnostic: &Diagnostic) {
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut text = render::render(diagnostic, colour);
+    text.push('\n');
+    // Nothing is left to tell anybody when stderr is closed.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A closed pipe is how a reader says "enough": status 0, as ripgrep does.
+fn written(result: std::io::Result<()>, status: u8) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::from(status),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::from(exit::OK),
+        Err(_) => ExitCode::from(exit::status(Class::Usage)),
+    }
+}
+
+fn output_failed(error: &std::io::Error) -> Diagnostic {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        std::process::exit(i32::from(exit::OK));
+    }
+    Diagnostic::new(&crate::diag::codes::OUTPUT_NOT_WRITABLE, format!("standard output: {error}"))
+}

@@ -167,7 +167,8 @@ impl Element<'_> {
         if y.is_finite() && rounded.is_finite() {
             let error = (y - r).abs();
             self.measure(part, at, error, r, bound);
-            part.failures += !(error <= bound) as usize;
+            // A bound that is NaN allows nothing.
+            part.failures += (error > bound || bound.is_nan()) as usize;
             return;
         }
         // Near the largest finite number either may overflow.

@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use crate::dtype::{Carrier, DType};
+use crate::dtype::Carrier;
 use crate::expr::{Binary, Node, Unary};
 use crate::graph::op::{Map, PoolKind};
 use crate::graph::{Graph, NodeId, Op};
@@ -103,7 +103,7 @@ impl Digits {
     }
 }
 
-/// The largest power of two that divides a number; infinite for 0, 0 for what is not finite.
+/// The largest power of two that divides a number; infinite for 0, 0 for what is not normal.
 fn step(v: f64) -> f64 {
     if v == 0.0 {
         return f64::INFINITY;
@@ -111,8 +111,11 @@ fn step(v: f64) -> f64 {
     if !v.is_normal() {
         return 0.0;
     }
-    let digits = (v.to_bits() & ((1 << 52) - 1)).trailing_zeros().min(52) as i32;
-    DType::F64.format().map_or(0.0, |format| format.ulp(v)) * (digits as f64).exp2()
+    let bits = v.to_bits();
+    // A zero fraction has 52 trailing zeros, all of them below the hidden bit.
+    let zeros = (bits & ((1 << 52) - 1)).trailing_zeros().min(52) as u64;
+    let exponent = (bits >> 52 & 0x7ff) + zeros;
+    if exponent > 52 { f64::from_bits((exponent - 52) << 52) } else { 0.0 }
 }
 
 /// Whether all elements have few enough digits together; infinities of an empty maximum may stand.

@@ -56,7 +56,7 @@ codes! {
     KERNEL_TYPE = "K003", Bug, "type error in a kernel";
     KERNEL_ENTRY = "K004", Usage, "no such kernel";
     IR_INVALID = "K005", Internal, "kernel IR is not well formed";
-    IR_SYNTAX = "K006", Usage, "TTIR syntax error";
+    IR_SYNTAX = "K006", Usage, "invalid TTIR";
     KERNEL_ARGUMENTS = "K007", Usage, "arguments do not fit the kernel";
 
     OUT_OF_BOUNDS_LOAD = "A001", Bug, "load out of bounds";

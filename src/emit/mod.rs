@@ -9,7 +9,7 @@
 
 mod kernel_file;
 mod kernel_test;
-mod manifest;
+pub mod manifest;
 mod prepare;
 mod python;
 mod readme;
@@ -29,7 +29,7 @@ use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
 pub use manifest::{MANIFEST, digest};
-pub use write::{abandon, edited, write};
+pub use write::{Change, abandon, edited, may_write, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -41,6 +41,9 @@ pub struct EmitOptions {
     pub seed: u64,
     /// Generate float weights that the model file has, too.
     pub always_seeded: bool,
+    /// How the plan was made (fusion level, target, precision, …), for the manifest: what re-emits the
+    /// suite from the manifest's graph needs.
+    pub settings: Vec<(String, String)>,
     /// Nodes that no kernel computes, by their own names: the suite says so.
     pub missing: Vec<String>,
 }

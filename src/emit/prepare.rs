@@ -11,18 +11,22 @@ use crate::graph::op::{Map, View};
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::select::plan::Plan;
 
-/// Preparation nodes that `wanted` values need, in the plan's order.
+/// Preparation nodes that `wanted` values need: operands first, and what one value needs together.
 pub fn nodes_for(plan: &Plan, wanted: &[ValueId]) -> Vec<NodeId> {
-    let mut needed: Vec<ValueId> = wanted.to_vec();
-    let mut nodes: Vec<NodeId> = Vec::new();
-    for &id in plan.preparation.iter().rev() {
-        let node = plan.graph.node(id);
-        if node.outputs.iter().any(|output| needed.contains(output)) {
-            needed.extend(node.inputs.iter().flatten());
+    let makers: BTreeMap<ValueId, NodeId> =
+        plan.preparation.iter().flat_map(|&id| plan.graph.node(id).outputs.iter().map(move |&output| (output, id))).collect();
+    let mut nodes = Vec::new();
+    // Each value stands above its operands, and is taken when they are done.
+    let mut open: Vec<(ValueId, bool)> = wanted.iter().rev().map(|&value| (value, false)).collect();
+    while let Some((value, ready)) = open.pop() {
+        let Some(&id) = makers.get(&value) else { continue };
+        if ready && !nodes.contains(&id) {
             nodes.push(id);
+        } else if !ready && !nodes.contains(&id) {
+            open.push((value, true));
+            open.extend(plan.graph.node(id).inputs.iter().rev().flatten().map(|&input| (input, false)));
         }
     }
-    nodes.reverse();
     nodes
 }
 
@@ -92,32 +96,18 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
     for &(node, _) in nodes {
         expr::operands(node, |id| uses[id.0 as usize] += 1);
     }
-    // (text, tightness: 0 sum, 1 product, 2 atom)
-    let mut printed: Vec<(String, u8)> = Vec::with_capacity(nodes.len());
+    let mut printed: Vec<Printed> = Vec::with_capacity(nodes.len());
     for (i, &(node, of)) in nodes.iter().enumerate() {
-        let within = |id: expr::ExprId, tightness: u8| {
-            let (text, own) = &printed[id.0 as usize];
-            if *own >= tightness { text.clone() } else { format!("({text})") }
-        };
+        let at = |id: expr::ExprId| &printed[id.0 as usize];
         let value = match node {
-            Node::Read(k) => (reads[k as usize].clone(), 2),
-            Node::Constant(Constant::Float(bits)) => (python::float(f64::from_bits(bits)), 2),
-            Node::Constant(Constant::Int(v)) => (v.to_string(), 2),
-            Node::Binary(op, a, b) => {
-                let (sign, tightness) = match op {
-                    Binary::Add => ("+", 0),
-                    Binary::Sub => ("-", 0),
-                    Binary::Mul => ("*", 1),
-                    Binary::Div => ("/", 1),
-                    _ => return None,
-                };
-                (format!("{} {sign} {}", within(a, tightness), within(b, tightness + 1)), tightness)
-            }
-            Node::Unary(Unary::Sqrt, a) => (format!("torch.sqrt({})", within(a, 0)), 2),
-            Node::Unary(Unary::Rsqrt, a) => (format!("torch.rsqrt({})", within(a, 0)), 2),
-            // Exact; the subset has no sign before a tensor.
-            Node::Unary(Unary::Neg, a) => (format!("{} * -1.0", within(a, 1)), 1),
-            Node::Cast(a) => (format!("{}.to({})", within(a, 2), dtype(of)), 2),
+            Node::Read(k) => Printed::atom(reads[k as usize].clone()),
+            Node::Constant(Constant::Float(bits)) => Printed::atom(python::float_of(of, f64::from_bits(bits))),
+            Node::Constant(Constant::Int(v)) => Printed::atom(v.to_string()),
+            Node::Binary(op, a, b) => binary(op, at(a), at(b))?,
+            Node::Unary(Unary::Sqrt, a) => Printed::atom(format!("torch.sqrt({})", at(a).positive().text)),
+            Node::Unary(Unary::Rsqrt, a) => Printed::atom(format!("torch.rsqrt({})", at(a).positive().text)),
+            Node::Unary(Unary::Neg, a) => Printed { negated: !at(a).negated, ..at(a).clone() },
+            Node::Cast(a) => Printed::atom(format!("{}.to({})", at(a).positive().within(ATOM), dtype(of))),
             Node::Constant(Constant::Bool(_)) | Node::Coordinate(_) | Node::Unary(..) | Node::Compare(..) | Node::Select(..) => {
                 return None;
             }
@@ -125,11 +115,64 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
         let compound = !matches!(node, Node::Read(_) | Node::Constant(_));
         if compound && uses[i] > 1 {
             let name = names.fresh("t");
-            lines.push(format!("{name} = {}", value.0));
-            printed.push((name, 2));
+            lines.push(format!("{name} = {}", value.positive().text));
+            printed.push(Printed::atom(name));
         } else {
             printed.push(value);
         }
     }
-    printed.pop().map(|(text, _)| text)
+    printed.pop().map(|value| value.positive().text)
+}
+
+const SUM: u8 = 0;
+const PRODUCT: u8 = 1;
+const ATOM: u8 = 2;
+
+/// A value's text, how tightly it binds, and whether the text is of its negative: a sign moves through
+/// products, and −a + b is b − a, without changing any bit.
+#[derive(Clone)]
+struct Printed {
+    text: String,
+    tightness: u8,
+    negated: bool,
+}
+
+impl Printed {
+    fn atom(text: String) -> Printed {
+        Printed { text, tightness: ATOM, negated: false }
+    }
+
+    fn within(&self, tightness: u8) -> String {
+        if self.tightness >= tightness { self.text.clone() } else { format!("({})", self.text) }
+    }
+
+    /// The value itself; the subset has no sign before a tensor.
+    fn positive(&self) -> Printed {
+        if !self.negated {
+            return self.clone();
+        }
+        Printed { text: format!("{} * -1.0", self.within(PRODUCT)), tightness: PRODUCT, negated: false }
+    }
+}
+
+fn binary(op: Binary, a: &Printed, b: &Printed) -> Option<Printed> {
+    let infix = |a: &Printed, sign: &str, b: &Printed, tightness: u8, negated: bool| Printed {
+        text: format!("{} {sign} {}", a.within(tightness), b.within(tightness + 1)),
+        tightness,
+        negated,
+    };
+    let minus = match op {
+        Binary::Mul => return Some(infix(a, "*", b, PRODUCT, a.negated != b.negated)),
+        Binary::Div => return Some(infix(a, "/", b, PRODUCT, a.negated != b.negated)),
+        Binary::Add => b.negated,
+        Binary::Sub => !b.negated,
+        _ => return None,
+    };
+    Some(match (a.negated, minus) {
+        (false, false) => infix(a, "+", b, SUM, false),
+        (false, true) => infix(a, "-", b, SUM, false),
+        (true, false) => infix(b, "-", a, SUM, false),
+        // Not −(a + b): where the sum is zero its sign would change.
+        (true, true) => infix(&a.positive(), "-", b, SUM, false),
+    })
 }

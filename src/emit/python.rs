@@ -82,6 +82,13 @@ pub fn float(value: f64) -> String {
     }
 }
 
+/// A float literal that gives the same number once it is rounded to `dtype`: `1e-5` where an f32 holds
+/// 9.999999747378752e-6.
+pub fn float_of(dtype: DType, value: f64) -> String {
+    let narrow = value as f32;
+    if dtype == DType::F32 && narrow.is_finite() && f64::from(narrow) == value { format!("{narrow:?}") } else { float(value) }
+}
+
 /// `(1, 64)`, `(1,)`, `()`.
 pub fn tuple<T: ToString>(items: &[T]) -> String {
     let items: Vec<String> = items.iter().map(T::to_string).collect();
@@ -120,43 +127,65 @@ pub fn call(indent: usize, head: &str, groups: &[Vec<String>]) -> String {
     text + &format!("{pad})\n")
 }
 
-/// A statement at an indent; one that is too long and ends in a call is filled over several lines.
+/// A statement at an indent, over several lines when it is long: a call is filled, a sum or product is
+/// put in parentheses with an operand a line.
 pub fn statement(indent: usize, text: &str) -> String {
-    let line = format!("{}{text}\n", " ".repeat(indent));
+    let pad = " ".repeat(indent);
+    let line = format!("{pad}{text}\n");
     if line.chars().count() <= WIDTH + 1 {
         return line;
     }
-    match outer_call(text) {
-        Some((head, args)) => call(indent, head, &[args]),
+    if let Some((head, args)) = outer_call(text) {
+        return call(indent, head, &[args]);
+    }
+    let Some((target, value)) = text.split_once(" = ") else { return line };
+    let operands = [[" + ", " - "], [" * ", " / "]].map(|signs| split_outside(value, &signs));
+    match operands.into_iter().find(|operands| operands.len() > 1) {
+        Some(operands) => {
+            let lines: String = operands.iter().map(|operand| format!("{pad}    {operand}\n")).collect();
+            format!("{pad}{target} = (\n{lines}{pad})\n")
+        }
         None => line,
     }
 }
 
-/// `y = f(a, b)` as `y = f` and its arguments, when the text ends with the call's parenthesis.
-fn outer_call(text: &str) -> Option<(&str, Vec<String>)> {
-    let (head, rest) = text.split_once('(')?;
-    let inside = rest.strip_suffix(')')?;
-    let mut args = Vec::new();
+/// Pieces of an expression cut before each of `signs` that stands outside brackets and strings; a
+/// piece keeps its sign.
+fn split_outside<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
+    let mut pieces = Vec::new();
     let mut depth = 0;
     let mut quoted = false;
     let mut start = 0;
-    for (i, c) in inside.char_indices() {
+    for (i, c) in text.char_indices() {
         match c {
-            '"' if !inside[..i].ends_with('\\') => quoted = !quoted,
+            '"' if !text[..i].ends_with('\\') => quoted = !quoted,
             '(' | '[' if !quoted => depth += 1,
             ')' | ']' if !quoted => depth -= 1,
-            ',' if !quoted && depth == 0 => {
-                args.push(inside[start..i].trim().to_owned());
-                start = i + 1;
-            }
             _ => {}
         }
-        if depth < 0 {
-            return None;
+        if depth == 0 && !quoted && signs.iter().any(|sign| text[i..].starts_with(sign)) {
+            pieces.push(text[start..i].trim());
+            start = i;
         }
     }
-    args.push(inside[start..].trim().to_owned());
-    Some((head, args))
+    pieces.push(text[start..].trim());
+    pieces
+}
+
+/// `y = f(a, b)` as `y = f` and its arguments, when the statement's value is one call.
+fn outer_call(text: &str) -> Option<(&str, Vec<String>)> {
+    let (head, rest) = text.split_once('(')?;
+    let function = head.split_once(" = ").map_or(head, |(_, value)| value).trim_start_matches("return ");
+    if function.is_empty() || !function.chars().all(|c| c.is_ascii_alphanumeric() || "._".contains(c)) {
+        return None;
+    }
+    let inside = rest.strip_suffix(')')?;
+    // The parenthesis that closes the first one must be the last.
+    if split_outside(&text[head.len()..], &[")"]).len() != 2 {
+        return None;
+    }
+    let args = split_outside(inside, &[", "]);
+    Some((head, args.into_iter().map(|arg| arg.trim_start_matches(", ").to_owned()).collect()))
 }
 
 /// Items with a comma after each, filled into lines.
@@ -218,6 +247,8 @@ mod tests {
         assert_eq!(float(1e-5), "1e-5");
         assert_eq!(float(-0.0), "-0.0");
         assert_eq!(float(f64::NEG_INFINITY), "float(\"-inf\")");
+        assert_eq!(float_of(DType::F32, f64::from(1e-5f32)), "1e-5");
+        assert_eq!(float_of(DType::F64, f64::from(1e-5f32)), "9.999999747378752e-6");
         assert_eq!(tuple(&[1]), "(1,)");
     }
 
@@ -233,5 +264,8 @@ mod tests {
         let folded = statement(0, &format!("y = f({name}, g(a, b), w[\"(,\"], {name})"));
         assert_eq!(folded, format!("y = f(\n    {name}, g(a, b), w[\"(,\"],\n    {name},\n)\n"));
         assert!(outer_call("(a + b) * (c + d)").is_none());
+        assert!(outer_call("y = f(a).reshape(3, 4)").is_none());
+        let sum = statement(0, &format!("y = {name} * w[\" + \"] - f(a + {name})"));
+        assert_eq!(sum, format!("y = (\n    {name} * w[\" + \"]\n    - f(a + {name})\n)\n"));
     }
 }

@@ -50,7 +50,7 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
 }
 
 /// Values computed from weights that launches take or the model returns, in order of first use.
-fn prepared_values(plan: &Plan) -> Vec<ValueId> {
+pub(super) fn prepared_values(plan: &Plan) -> Vec<ValueId> {
     let mut values = Vec::new();
     let taken = plan.launches.iter().flat_map(|launch| launch.operands.iter().map(|&(slot, _)| slot));
     let returned = plan.layouts.iter().filter(|(value, _, _)| plan.graph.outputs().contains(value)).map(|&(_, slot, _)| slot);

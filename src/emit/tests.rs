@@ -2,20 +2,26 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use expect_test::expect_file;
 
 use super::hand_made::plan;
+use super::run::prepared_values;
 use super::{EmitOptions, Files, kernel_module, suite};
 use crate::diag;
-use crate::graph::{Producer, TensorType};
-use crate::host::{HostArg, HostTensor, KernelArg, KernelLaunch, Modules, Prepare, Trace, prepare, trace_forward};
+use crate::fuse::{Capabilities, Level};
+use crate::graph::{Cluster, Graph, NodeId, Op, Producer, TensorType, ValueId};
+use crate::host::{HostArg, KernelArg, KernelLaunch, Modules, Prepare, Trace, prepare, trace_forward};
 use crate::select::plan::{Plan, Slot};
 use crate::source::SourceFile;
 use crate::syntax::parse_module;
-use crate::template::{ArgumentValue, OperandAccess};
+use crate::target::Target;
+use crate::template::BindOptions;
+use crate::template::library::Library;
+use crate::template::{ArgumentValue, Layout, OperandAccess};
 
-const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, missing: Vec::new() };
+const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
 
 fn files() -> Files {
     suite(&plan(), &OPTIONS).unwrap()
@@ -64,15 +70,32 @@ fn files_are_blessed_and_the_same_twice() {
     }
 }
 
-#[test]
-fn host_reads_back_the_plan() {
-    let plan = plan();
-    let trace = read_back(&plan, &files()).unwrap();
+/// The storage of a slot in the trace of `forward`: inputs, weights, prepared values, then buffers as
+/// they were allocated.
+fn storage_of(plan: &Plan, slot: Slot) -> (usize, usize) {
+    let numel = |value| crate::shape::numel(plan.graph.shape(value)).unwrap();
+    let inputs = plan.graph.inputs();
+    let weights = weight_types(plan);
+    let prepared = prepared_values(plan);
+    match slot {
+        Slot::Input(i) => (i, numel(inputs[i])),
+        Slot::Weight(value) => {
+            let name = &plan.graph.value(value).name;
+            let at = match weights.iter().position(|(weight, _)| weight == name) {
+                Some(at) => at,
+                None => weights.len() + prepared.iter().position(|v| *v == value).unwrap(),
+            };
+            (inputs.len() + at, numel(value))
+        }
+        Slot::Buffer(i) => (inputs.len() + weights.len() + prepared.len() + i, plan.buffers[i].len),
+    }
+}
+
+/// Reads a suite and compares every launch with the plan: function, grid, arguments, storages.
+fn assert_reads_back(plan: &Plan, files: &Files) {
+    let trace = read_back(plan, files).unwrap_or_else(|e| panic!("{}", crate::diag::render::render(&e, false)));
     let mut read = trace.launches();
-    // The storage of each slot: arguments first, then the buffers as they were allocated.
-    let weights = weight_types(&plan);
-    let arguments = 1 + weights.len() + 2;
-    let mut scratch = arguments + plan.buffers.len();
+    let mut scratch = storage_of(plan, Slot::Buffer(plan.buffers.len() - 1)).0 + 1;
     for launch in &plan.launches {
         let kernel = &plan.kernels[launch.kernel];
         let mut slots = launch.operands.iter();
@@ -84,21 +107,14 @@ fn host_reads_back_the_plan() {
                     scratch += 1;
                     (scratch - 1, operand.layout.storage)
                 }
-                OperandAccess::Read | OperandAccess::Write => match slots.next().unwrap().0 {
-                    Slot::Input(i) => (i, 108),
-                    Slot::Weight(value) => match plan.graph.value(value).name.as_str() {
-                        "conv.weight.folded" => (1 + weights.len(), 12),
-                        _ => (2 + weights.len(), 4),
-                    },
-                    Slot::Buffer(i) => (arguments + i, plan.buffers[i].len),
-                },
+                OperandAccess::Read | OperandAccess::Write => storage_of(plan, slots.next().unwrap().0),
             })
             .collect();
         for bound in &kernel.launches {
             let got: &KernelLaunch = read.next().unwrap();
             assert_eq!(got.module, format!("kernels.{}", kernel_module(kernel)));
             assert_eq!(got.function, bound.function);
-            assert_eq!(got.grid.map(i64::from), [0, 1, 2].map(|i| bound.grid[i].value));
+            assert_eq!(got.grid.map(i64::from), [0, 1, 2].map(|i| bound.grid[i].value), "{}", got.module);
             assert_eq!((got.num_warps, got.num_stages), (Some(bound.num_warps), Some(bound.num_stages)));
             assert_eq!(got.args.len(), bound.args.len());
             for ((name, got), want) in got.args.iter().zip(&bound.args) {
@@ -111,7 +127,9 @@ fn host_reads_back_the_plan() {
                         assert_eq!(trace.storages[storage].len, len);
                         assert_eq!(tensor.offset, 0);
                     }
-                    ArgumentValue::Int(int) | ArgumentValue::Constexpr(int) => assert_eq!(*got, KernelArg::Int(int.value)),
+                    ArgumentValue::Int(int) | ArgumentValue::Constexpr(int) => {
+                        assert_eq!(*got, KernelArg::Int(int.value), "{name} = {} of {}", int.text, bound.function);
+                    }
                     ArgumentValue::ConstexprFloat(value) => assert_eq!(*got, KernelArg::Float(*value)),
                     ArgumentValue::ConstexprStr(value) => assert_eq!(*got, KernelArg::Str(value.clone())),
                 }
@@ -119,8 +137,67 @@ fn host_reads_back_the_plan() {
         }
     }
     assert!(read.next().is_none());
-    let [HostTensor { storage, shape, .. }] = trace.returned.as_slice() else { panic!("one output") };
-    assert_eq!((storage.0, shape.as_slice()), (arguments + 2, [4, 36].as_slice()));
+    let returned: Vec<(usize, &[usize])> = trace.returned.iter().map(|t| (t.storage.0, t.shape.as_slice())).collect();
+    let outputs: Vec<(usize, &[usize])> = plan
+        .graph
+        .outputs()
+        .iter()
+        .map(|&v| (storage_of(plan, plan.layouts.iter().find(|l| l.0 == v).unwrap().1).0, plan.graph.shape(v)))
+        .collect();
+    assert_eq!(returned, outputs);
+}
+
+#[test]
+fn host_reads_back_the_plan() {
+    assert_reads_back(&plan(), &files());
+}
+
+/// ResNet-50 with the templates of the house.
+fn resnet50(level: Level) -> Plan {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/resnet50.onnx");
+    let imported = crate::import::onnx::load(&path, &crate::import::Binding::default()).unwrap().graph;
+    let graph = crate::fuse::rewrite(&imported, level).unwrap();
+    let library = Library::embedded().unwrap();
+    let target = Target::find(crate::target::DEFAULT).unwrap();
+    let clusters = crate::fuse::cluster(&graph, level, &All).unwrap();
+    let bind = |graph: &Graph, cluster: &Cluster, layout: &dyn Fn(ValueId) -> Layout| {
+        crate::template::bind(graph, cluster, layout, &library, target, BindOptions::default())
+    };
+    let planned = crate::select::build::build("resnet50", Arc::new(imported), &graph, clusters, &bind).unwrap();
+    assert!(planned.missing.is_empty(), "{:?}", planned.missing);
+    planned.plan
+}
+
+struct All;
+
+impl Capabilities for All {
+    fn takes_epilogues(&self, graph: &Graph, anchor: NodeId) -> bool {
+        !matches!(graph.node(anchor).op, Op::Map(_))
+    }
+}
+
+#[test]
+fn resnet50_reads_back() {
+    for level in [Level::None, Level::Basic] {
+        let plan = resnet50(level);
+        let files = suite(&plan, &OPTIONS).unwrap();
+        assert_reads_back(&plan, &files);
+    }
+}
+
+/// What runs of the fused ResNet-50: a change of a template or rule shows in these files.
+#[test]
+fn fused_resnet50_is_blessed() {
+    let mut files = suite(&resnet50(Level::Basic), &OPTIONS).unwrap();
+    files.retain(|path, _| path.starts_with("kernels/") || path == "run.py");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emit/resnet50_basic");
+    for path in files.keys() {
+        expect_file![folder.join(path)].assert_eq(&text(&files, path));
+    }
+    let blessed: Vec<String> =
+        std::fs::read_dir(folder.join("kernels")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let stale: Vec<&String> = blessed.iter().filter(|name| !files.contains_key(&format!("kernels/{name}"))).collect();
+    assert!(stale.is_empty(), "no longer emitted, remove from {}: {stale:?}", folder.display());
 }
 
 #[test]

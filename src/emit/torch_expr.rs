@@ -164,7 +164,7 @@ impl Printer<'_> {
             }
             Node::Constant(constant) => {
                 let text = match constant {
-                    Constant::Float(bits) => python::float(f64::from_bits(bits)),
+                    Constant::Float(bits) => python::float_of(of, f64::from_bits(bits)),
                     Constant::Int(v) => v.to_string(),
                     Constant::Bool(v) => if v { "True" } else { "False" }.to_owned(),
                 };

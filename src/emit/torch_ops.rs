@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::python::{Names, float, list, tuple};
+use super::python::{Names, float, float_of, list, tuple};
 use super::torch_expr;
 use crate::diag::{self, Diagnostic, codes};
 use crate::graph::op::{Conv, Pool, PoolKind, View};
@@ -71,8 +71,9 @@ fn expression(
         }
         Op::Pool(pool) => pooling(pool, &name(0)?).ok_or_else(|| refuse("this pooling")),
         Op::BatchNorm { epsilon } => {
+            let dtype = graph.dtype(graph.node(id).outputs[0]);
             let (x, gamma, beta, mean, var) = (name(0)?, name(1)?, name(2)?, name(3)?, name(4)?);
-            Ok(format!("F.batch_norm({x}, {mean}, {var}, {gamma}, {beta}, eps={})", float(*epsilon)))
+            Ok(format!("F.batch_norm({x}, {mean}, {var}, {gamma}, {beta}, eps={})", float_of(dtype, *epsilon)))
         }
         Op::MatMul => Ok(format!("torch.matmul({}, {})", name(0)?, name(1)?)),
         Op::Softmax { axis } => Ok(format!("torch.softmax({}, dim={axis})", name(0)?)),

@@ -9,6 +9,8 @@
 //! Not atomic against other processes that write to the same folder, and a machine that loses power
 //! between the two renames of a replacement leaves the old suite under its hidden name.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -80,34 +82,74 @@ impl Drop for Staging {
     }
 }
 
-/// Writes a suite to `target`.
+/// Whether a suite may be written to `target`: whether a folder is there that it would replace.
 ///
 /// # Errors
-/// U005 when something that is not ours, or an edited suite, is in the way; U004 when the disk
-/// refuses; U009 after [`abandon`]. The target is untouched in each case.
-pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
-    let shown = target.display().to_string();
-    let replaces = match fs::symlink_metadata(target) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(refused(target, &error)),
+/// U005 when something that is not ours, or an edited suite, is in the way; U004 when the disk refuses.
+pub fn may_write(target: &Path, force: bool) -> diag::Result<bool> {
+    match fs::symlink_metadata(target) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(refused(target, &error)),
         Ok(meta) if !meta.is_dir() => {
             let message = "this is in the way and not a folder";
-            return Err(Box::new(
-                Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(shown).help("name another folder with -o"),
-            ));
+            let diagnostic = Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(target.display().to_string());
+            Err(Box::new(diagnostic.help("name another folder with -o")))
         }
         Ok(_) => {
             may_replace(target, force)?;
-            true
+            Ok(true)
         }
-    };
+    }
+}
 
+/// Writes a suite to `target`.
+///
+/// # Errors
+/// As [`may_write`]; U009 after [`abandon`]. The target is untouched in each case.
+pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
+    let replaces = may_write(target, force)?;
     let staging = Staging::create(target, "new").map_err(|error| refused(target, &error))?;
     for (path, bytes) in files {
         let file = staging.path.join(path);
         put(&file, bytes).map_err(|error| refused(&target.join(path), &error))?;
     }
     publish(&staging, target, replaces).map_err(|error| refused(target, &error))
+}
+
+/// Every file of a suite on disk, caches excepted.
+///
+/// # Errors
+/// U008 when the folder holds no manifest, U002 when a file cannot be read.
+pub fn read(suite: &Path) -> diag::Result<Files> {
+    if !suite.join(MANIFEST).is_file() {
+        let message = format!("this is not a suite: there is no {MANIFEST}");
+        let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, message).in_file(suite.display().to_string());
+        return Err(Box::new(diagnostic.help("name the folder that `decompose MODEL` wrote")));
+    }
+    let unreadable = |path: &Path, error: io::Error| {
+        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(path.display().to_string()))
+    };
+    let mut found = Vec::new();
+    list(suite, "", &mut found).map_err(|error| unreadable(suite, error))?;
+    let content = |path: String| {
+        let file = suite.join(&path);
+        Ok((path, fs::read(&file).map_err(|error| unreadable(&file, error))?))
+    };
+    found.into_iter().map(content).collect()
+}
+
+/// Replaces one file of a suite, whole or not at all.
+///
+/// # Errors
+/// U004 when the disk refuses.
+pub fn replace(suite: &Path, path: &str, bytes: &[u8]) -> diag::Result<()> {
+    let target = suite.join(path);
+    let staged = suite.join(format!(".{path}.new-{}", std::process::id()));
+    let written = put(&staged, bytes).and_then(|()| fs::rename(&staged, &target));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&staged);
+        refused(&target, &error)
+    })
 }
 
 fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -160,15 +202,33 @@ fn may_replace(target: &Path, force: bool) -> diag::Result<()> {
         return Ok(());
     }
     let mut diagnostic = in_the_way(format!("{} of this suite's files changed since it was written", changed.len()));
-    for file in &changed {
-        diagnostic = diagnostic.note(file.clone());
+    for (path, change) in &changed {
+        diagnostic = diagnostic.note(format!("{path}: {change}"));
     }
     Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes with --force")))
 }
 
-/// Files of a suite on disk that were edited, added or removed since it was written, each with what
-/// happened to it (`kernels/x.py: edited`), sorted; `None` when the folder is not a suite of ours.
-pub fn edited(suite: &Path) -> io::Result<Option<Vec<String>>> {
+/// What happened to a file since its suite was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Edited,
+    Added,
+    Removed,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Change::Edited => "edited",
+            Change::Added => "added",
+            Change::Removed => "removed",
+        })
+    }
+}
+
+/// Files of a suite on disk that changed since it was written, by path; `None` when the folder is not
+/// a suite of ours.
+pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
     let manifest = match fs::read(suite.join(MANIFEST)) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
@@ -179,19 +239,18 @@ pub fn edited(suite: &Path) -> io::Result<Option<Vec<String>>> {
         return Ok(None);
     }
     let Some(hashes) = manifest.get("files").and_then(Value::as_object) else { return Ok(None) };
-    let mut changed = Vec::new();
+    let mut changed = BTreeMap::new();
     let mut found = Vec::new();
     list(suite, "", &mut found)?;
     for path in &found {
         match hashes.get(path).and_then(Value::as_str) {
-            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => changed.push(format!("{path}: edited")),
+            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => drop(changed.insert(path.clone(), Change::Edited)),
             Some(_) => {}
             None if COMPANIONS.contains(&path.as_str()) => {}
-            None => changed.push(format!("{path}: added")),
+            None => drop(changed.insert(path.clone(), Change::Added)),
         }
     }
-    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| format!("{path}: removed")));
-    changed.sort();
+    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| (path.clone(), Change::Removed)));
     Ok(Some(changed))
 }
 
@@ -253,7 +312,7 @@ mod tests {
         write(&suite("two"), &target, false).unwrap();
         assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "two");
         assert_eq!(siblings(target.parent().unwrap()), ["m-suite"]);
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
     }
 
     #[test]
@@ -278,7 +337,7 @@ mod tests {
         .assert_eq(&render(&error, false).replace(&target.display().to_string(), "SUITE"));
         assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "mine");
         write(&suite("two"), &target, true).unwrap();
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
         assert_eq!(siblings(root.path()), ["s"]);
 
         let home = root.path().join("home");
@@ -306,7 +365,7 @@ mod tests {
         assert_eq!(siblings(root.path()), ["file"]);
         write(&suite("one"), &target, false).unwrap();
         assert_eq!(write(&files, &target, false).unwrap_err().code.id, "U004");
-        assert_eq!(edited(&target).unwrap(), Some(vec![]));
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
         assert_eq!(siblings(root.path()), ["file", "s"]);
     }
 

@@ -156,3 +156,6 @@ fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
     let strides = contiguous_strides(shape);
     (0..numel(shape).unwrap_or(0)).map(move |i| shape.iter().zip(&strides).map(|(&size, &s)| i / s as usize % size).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -266,3 +266,6 @@ fn infer_view(view: &View, inputs: &[Option<&TensorType>]) -> Result<TensorType,
     };
     Ok(TensorType { dtype: x.dtype, shape })
 }
+
+#[cfg(test)]
+mod tests;

@@ -213,3 +213,6 @@ fn tried(index: &Index, dims: &[usize]) -> Option<(i64, i64)> {
     });
     values.fold(None, |range, v| Some(range.map_or((v, v), |(low, high): (i64, i64)| (low.min(v), high.max(v)))))
 }
+
+#[cfg(test)]
+mod tests;

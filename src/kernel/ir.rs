@@ -44,7 +44,7 @@ pub enum Elem {
     F32,
     F64,
     /// A pointer to elements of a dtype. The pointee keeps its sign only for messages and for
-    /// widening loads of unsigned data.
+    /// widening loads of unsigned data. A bool element is loaded and stored as an i1.
     Ptr(DType),
 }
 
@@ -141,7 +141,7 @@ pub struct Param {
     pub span: Span,
 }
 
-/// Values carried by one lane. Integers are sign-extended from the element's width.
+/// Values carried by one lane. Integers are sign-extended from the element's width; an i1 is 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
     Int(i64),
@@ -247,7 +247,7 @@ pub enum CastKind {
     FloatToIntS,
     FloatToIntU,
     FloatExt,
-    /// Round to nearest even.
+    /// Round to nearest even; also between two formats of one width (bf16 and f16, the fp8 formats).
     FloatTrunc,
     Bitcast,
 }

@@ -2,11 +2,12 @@
 //! takes. Works on a bare file and knows nothing of graphs.
 //!
 //! `ir` is the language; `lower` makes it from Python; `print` and `parse` are its text (TTIR
-//! syntax); `verify` checks every invariant and hands out [`Verified`]; `walk` is what passes share.
+//! syntax); `verify` checks every invariant and hands out [`Verified`]; `passes` simplifies, over `walk`.
 
 pub mod ir;
 pub mod lower;
 pub mod parse;
+pub mod passes;
 pub mod print;
 pub mod verify;
 pub mod walk;
@@ -15,6 +16,6 @@ pub mod walk;
 mod filetests;
 
 pub use ir::Kernel;
-pub use lower::{ArgSpec, Specialization, Target, compile};
+pub use lower::{ArgSpec, Specialization, Target, compile, constexpr_params};
 pub use parse::parse;
 pub use verify::{Verified, verify};

@@ -265,11 +265,12 @@ impl<'k> Printer<'k> {
             }
             InstKind::Cast(kind, v) => {
                 let fp8 = |elem| matches!(elem, Elem::F8E4M3 | Elem::F8E5M2);
+                let (from, to) = (self.ty(*v).elem, self.ty(result).elem);
                 let float = matches!(kind, CastKind::FloatExt | CastKind::FloatTrunc);
-                if float && (fp8(self.ty(*v).elem) || fp8(self.ty(result).elem)) {
+                if float && (fp8(from) || fp8(to) || from.bits() == to.bits()) {
                     let rounding = if *kind == CastKind::FloatTrunc { ", rounding = rtne" } else { "" };
                     self.arrow("tt.fp_to_fp", *v, rounding, result);
-                } else if *kind == CastKind::Bitcast && (matches!(self.ty(*v).elem, Elem::Ptr(_)) || fp8(self.ty(*v).elem)) {
+                } else if *kind == CastKind::Bitcast {
                     self.arrow("tt.bitcast", *v, "", result);
                 } else {
                     put!(self, "{} {} : {} to {}\n", cast_name(*kind), self.v(*v), self.ty(*v), self.ty(result));
@@ -510,7 +511,7 @@ pub(super) fn cast_name(kind: CastKind) -> &'static str {
         CastKind::FloatToIntU => "arith.fptoui",
         CastKind::FloatExt => "arith.extf",
         CastKind::FloatTrunc => "arith.truncf",
-        CastKind::Bitcast => "arith.bitcast",
+        CastKind::Bitcast => "tt.bitcast",
     }
 }
 

@@ -12,7 +12,8 @@
 //! * Operands and results have the types that each operation demands: the same type for arithmetic,
 //!   pointee types for loads and stores, i1 masks of the pointer's shape, `[m, k] × [k, n] + [m, n]`
 //!   for a dot.
-//! * Casts go in their direction: `trunc` narrows, `ext` widens, `bitcast` keeps the width.
+//! * Casts go in their direction: `trunc` narrows (a float one may change the format at one width), `ext`
+//!   widens, `bitcast` keeps the width.
 //! * Regions have the arguments and yields of their instruction: `for` the counter and the carried
 //!   values, `if` the results, `while` the carried values and a condition, `reduce` two lanes an
 //!   operand and one yield an operand; a `reduce` region has no effects.
@@ -469,7 +470,7 @@ impl Verifier<'_> {
             CastKind::IntToFloatS | CastKind::IntToFloatU => a.is_integer() && b.is_float(),
             CastKind::FloatToIntS | CastKind::FloatToIntU => a.is_float() && b.is_integer(),
             CastKind::FloatExt => a.is_float() && b.is_float() && wider,
-            CastKind::FloatTrunc => a.is_float() && b.is_float() && narrower,
+            CastKind::FloatTrunc => a.is_float() && b.is_float() && a != b && !wider,
             CastKind::Bitcast => a != b && a.bits() == b.bits() && matches!(a, Elem::Ptr(_)) == matches!(b, Elem::Ptr(_)),
         };
         check(fits && from.shape == to.shape, span, || format!("a {kind:?} of {from} to {to}"))

@@ -188,3 +188,15 @@ pub fn terminator_operands(terminator: &Terminator, mut f: impl FnMut(Value)) {
         }
     }
 }
+
+/// Calls `f` on every operand of a terminator, to change it.
+pub fn terminator_operands_mut(terminator: &mut Terminator, mut f: impl FnMut(&mut Value)) {
+    match terminator {
+        Terminator::Return => {}
+        Terminator::Branch { to: _, args } => args.iter_mut().for_each(f),
+        Terminator::CondBranch { condition, then, otherwise } => {
+            f(condition);
+            then.1.iter_mut().chain(&mut otherwise.1).for_each(f);
+        }
+    }
+}

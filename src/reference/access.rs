@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::expr::index::Index;
 use crate::graph::op::{Access, Map, OutOfBounds};
 use crate::shape::{self, Strides};
@@ -81,7 +81,7 @@ pub struct Reader<'m> {
 
 impl<'m> Reader<'m> {
     /// Fails when an access names an absent operand or has another rank than it.
-    pub fn new(map: &'m Map, operands: &[Option<&'m Tensor>]) -> Result<Reader<'m>, Diagnostic> {
+    pub fn new(map: &'m Map, operands: &[Option<&'m Tensor>]) -> Result<Reader<'m>> {
         let mut plans = Vec::with_capacity(map.reads.len());
         for (k, access) in map.reads.iter().enumerate() {
             let operand = operands.get(access.input).copied().flatten();
@@ -91,7 +91,7 @@ impl<'m> Reader<'m> {
                 }
                 Some(_) | None => {
                     let message = format!("access {k} of {} does not fit operand {}", map.label, access.input);
-                    return Err(Diagnostic::new(&codes::GRAPH_INVALID, message));
+                    return Err(Box::new(Diagnostic::new(&codes::GRAPH_INVALID, message)));
                 }
             }
         }
@@ -100,7 +100,7 @@ impl<'m> Reader<'m> {
 
     /// The values that access `k` reads for a range of output elements: floats as f64. `other`
     /// replaces the operand by a tensor of the same shape (its error bounds), with zeros for fills.
-    pub fn fetch(&self, k: usize, range: Range<usize>, other: Option<&[f64]>) -> Result<Storage, Diagnostic> {
+    pub fn fetch(&self, k: usize, range: Range<usize>, other: Option<&[f64]>) -> Result<Storage> {
         let operand = self.operand(k);
         match (&self.plans[k], other, operand.storage()) {
             (Plan::Walk(walk), Some(lanes), _) => Ok(Storage::F64(contiguous(walk, lanes, range, |v| v))),
@@ -131,7 +131,7 @@ impl<'m> Reader<'m> {
     }
 
     /// One lane an output element, from the flat element of the operand (`None`: out of bounds, filled).
-    fn each<T>(&self, k: usize, range: Range<usize>, lane: impl Fn(Option<usize>) -> T) -> Result<Vec<T>, Diagnostic> {
+    fn each<T>(&self, k: usize, range: Range<usize>, lane: impl Fn(Option<usize>) -> T) -> Result<Vec<T>> {
         let dims = &self.map.dims;
         let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
         let mut rest = range.start;
@@ -154,7 +154,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The flat element that access `k` reads at output coordinates; `None` where it is filled.
-    fn element(&self, k: usize, at: &[usize]) -> Result<Option<usize>, Diagnostic> {
+    fn element(&self, k: usize, at: &[usize]) -> Result<Option<usize>> {
         let access = &self.map.reads[k];
         let sizes = self.operand(k).shape();
         let mut failure = None;
@@ -178,9 +178,8 @@ impl<'m> Reader<'m> {
                 _ => {
                     let message =
                         format!("{} reads index {position} of an axis of size {size} at output element {at:?}", self.map.label);
-                    return Err(
-                        Diagnostic::new(&codes::MODEL_INVALID, message).help("give an index input values below the axis size")
-                    );
+                    let help = "give an index input values below the axis size";
+                    return Err(Box::new(Diagnostic::new(&codes::MODEL_INVALID, message).help(help)));
                 }
             }
         }

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use super::Math;
 use super::bridge::{floats, floats_only, hold};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::tensor::Tensor;
 
 /// Operands: x [N, C, …], γ, β, mean, var, each [C].
-pub(super) fn evaluate(epsilon: f64, operands: [&Tensor; 5], dtype: DType, math: Math) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(epsilon: f64, operands: [&Tensor; 5], dtype: DType, math: Math) -> Result<Tensor> {
     if !dtype.is_float() {
         return Err(floats_only("batch normalisation", dtype));
     }

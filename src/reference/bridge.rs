@@ -6,7 +6,7 @@ use candle_core::{Device, Tensor as Candle, WithDType};
 use rayon::prelude::*;
 
 use super::Math;
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::shape::Shape;
 use crate::tensor::{Storage, Tensor};
@@ -80,21 +80,21 @@ pub(super) fn hold(lanes: Vec<f64>, dtype: DType, shape: &[usize], math: Math) -
     }
 }
 
-pub(super) fn to_candle<T: Real>(lanes: Vec<T>, shape: &[usize]) -> Result<Candle, Diagnostic> {
+pub(super) fn to_candle<T: Real>(lanes: Vec<T>, shape: &[usize]) -> Result<Candle> {
     Candle::from_vec(lanes, shape, &Device::Cpu).map_err(refused)
 }
 
-pub(super) fn from_candle<T: Real>(tensor: Candle) -> Result<Vec<T>, Diagnostic> {
+pub(super) fn from_candle<T: Real>(tensor: Candle) -> Result<Vec<T>> {
     tensor.flatten_all().and_then(|t| t.to_vec1::<T>()).map_err(refused)
 }
 
 /// Candle's own error: shapes are checked before it is called, so this is our fault.
-pub(super) fn refused(error: candle_core::Error) -> Diagnostic {
-    Diagnostic::new(&codes::INTERNAL, format!("candle refuses to evaluate the operator: {error}"))
+pub(super) fn refused(error: candle_core::Error) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(&codes::INTERNAL, format!("candle refuses to evaluate the operator: {error}")))
 }
 
 /// An operator that is defined on floats alone met another dtype.
-pub(super) fn floats_only(operator: &str, dtype: DType) -> Diagnostic {
-    Diagnostic::new(&codes::DTYPE_UNSUPPORTED, format!("{operator} is not defined on {dtype}"))
-        .help("cast the operand to a float type")
+pub(super) fn floats_only(operator: &str, dtype: DType) -> Box<Diagnostic> {
+    let message = format!("{operator} is not defined on {dtype}");
+    Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message).help("cast the operand to a float type"))
 }

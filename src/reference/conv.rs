@@ -11,19 +11,12 @@ use rayon::prelude::*;
 use super::Math;
 use super::bridge::{Real, floats_only, from_candle, refused, to_candle};
 use super::spatial::{Axis, axes};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::Conv;
 use crate::tensor::Tensor;
 
-pub(super) fn evaluate(
-    conv: &Conv,
-    x: &Tensor,
-    w: &Tensor,
-    bias: Option<&Tensor>,
-    dtype: DType,
-    math: Math,
-) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor>, dtype: DType, math: Math) -> Result<Tensor> {
     if !dtype.is_float() {
         return Err(floats_only("convolution", dtype));
     }
@@ -33,7 +26,7 @@ pub(super) fn evaluate(
     }
 }
 
-fn typed<T: Real>(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor>, dtype: DType) -> Result<Tensor, Diagnostic> {
+fn typed<T: Real>(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor>, dtype: DType) -> Result<Tensor> {
     let (batch, channels) = (x.shape()[0], x.shape()[1]);
     let filters = w.shape()[0];
     let groups = conv.groups;
@@ -49,7 +42,7 @@ fn typed<T: Real>(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor>, dt
     let bias = bias.map(T::lanes);
     let weights: Vec<_> = (0..groups)
         .map(|g| to_candle(w[g * group_filters * depth..][..group_filters * depth].to_vec(), &[group_filters, depth]))
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_>>()?;
     let mut y: Vec<T> = Vec::with_capacity(batch * filters * pixels);
     for n in 0..batch {
         for (g, weights) in weights.iter().enumerate() {

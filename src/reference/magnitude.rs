@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::bridge::floats;
 use super::{Math, apply};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::Op;
 use crate::shape::Shape;
@@ -24,7 +24,7 @@ pub fn terms(op: &Op, operands: &[Option<&Tensor>]) -> Option<usize> {
 }
 
 /// Q of every output element of a contraction (Conv without its bias, MatMul).
-pub fn magnitude(op: &Op, operands: &[Option<&Tensor>]) -> Result<Vec<f64>, Diagnostic> {
+pub fn magnitude(op: &Op, operands: &[Option<&Tensor>]) -> Result<Vec<f64>> {
     let mut scale = 1.0;
     let mut square = |operand: Option<&Tensor>| {
         operand.map(|tensor| {

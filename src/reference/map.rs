@@ -12,7 +12,7 @@ use super::Math;
 use super::access::Reader;
 use super::bridge::hold;
 use super::scalar;
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType, FloatFormat};
 use crate::expr::{Constant, Expr, ExprId, Node};
 use crate::graph::op::Map;
@@ -22,7 +22,7 @@ use crate::tensor::{Storage, Tensor};
 /// Output lanes evaluated at once: registers stay in the cache.
 pub const BLOCK: usize = 2048;
 
-pub(super) fn evaluate(map: &Map, operands: &[Option<&Tensor>], math: Math) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(map: &Map, operands: &[Option<&Tensor>], math: Math) -> Result<Tensor> {
     let reader = Reader::new(map, operands)?;
     let len = shape::numel(&map.dims).expect("invariant: sizes are checked at import");
     let dtype = map.body.dtype();
@@ -30,7 +30,7 @@ pub(super) fn evaluate(map: &Map, operands: &[Option<&Tensor>], math: Math) -> R
         let range = block * BLOCK..((block + 1) * BLOCK).min(len);
         registers(map, &reader, range, math).map(|mut registers| registers.pop())
     });
-    let blocks: Vec<Storage> = blocks.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+    let blocks: Vec<Storage> = blocks.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     Ok(match dtype.carrier() {
         Carrier::F64 | Carrier::F32 => hold(concatenate(blocks, Lanes::floats), dtype, &map.dims, math),
         Carrier::I64 => Tensor::new(dtype, map.dims.clone(), Storage::I64(concatenate(blocks, Lanes::integers))),
@@ -73,7 +73,7 @@ impl Lanes {
 
 /// The lanes of every node of a Map's body for a range of output elements: `F64`, `I64` or `Bool`
 /// storage by the node's carrier.
-pub fn registers(map: &Map, reader: &Reader, range: Range<usize>, math: Math) -> Result<Vec<Storage>, Diagnostic> {
+pub fn registers(map: &Map, reader: &Reader, range: Range<usize>, math: Math) -> Result<Vec<Storage>> {
     let mut registers: Vec<Storage> = Vec::with_capacity(map.body.nodes().len());
     for &(node, dtype) in map.body.nodes() {
         let lanes = match node {
@@ -86,7 +86,7 @@ pub fn registers(map: &Map, reader: &Reader, range: Range<usize>, math: Math) ->
         };
         if !holds(&lanes, dtype) {
             let message = format!("{}: a {dtype} node of the expression gets lanes of another kind", map.label);
-            return Err(Diagnostic::new(&codes::GRAPH_INVALID, message));
+            return Err(Box::new(Diagnostic::new(&codes::GRAPH_INVALID, message)));
         }
         registers.push(lanes);
     }
@@ -102,7 +102,7 @@ fn holds(lanes: &Storage, dtype: DType) -> bool {
     }
 }
 
-fn undefined(map: &Map, node: Node, dtype: DType) -> Diagnostic {
+fn undefined(map: &Map, node: Node, dtype: DType) -> Box<Diagnostic> {
     let operator = match node {
         Node::Unary(op, _) => format!("{op:?}"),
         Node::Binary(op, ..) => format!("{op:?}"),
@@ -110,7 +110,7 @@ fn undefined(map: &Map, node: Node, dtype: DType) -> Diagnostic {
         Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) | Node::Select(..) | Node::Cast(_) => format!("{node:?}"),
     };
     let message = format!("{}: {operator} is not defined on these {dtype} elements", map.label);
-    Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message).note("an integer divisor of zero is undefined too")
+    Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message).note("an integer divisor of zero is undefined too"))
 }
 
 fn coordinate(map: &Map, k: usize, range: Range<usize>, dtype: DType) -> Storage {

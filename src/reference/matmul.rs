@@ -4,22 +4,24 @@
 
 use super::Math;
 use super::bridge::{Real, from_candle, refused, to_candle};
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::shape;
 use crate::tensor::{Storage, Tensor};
 
-pub(super) fn evaluate(a: &Tensor, b: &Tensor, dtype: DType, math: Math) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(a: &Tensor, b: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     match (dtype.carrier(), math) {
         (Carrier::F64 | Carrier::F32, Math::F64) => typed::<f64>(a, b, dtype),
         (Carrier::F64 | Carrier::F32, Math::F32) => typed::<f32>(a, b, dtype),
         (Carrier::I64, _) => integers(a, b, dtype),
-        (Carrier::Bool, _) => Err(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, "a matrix product is not defined on bool")),
+        (Carrier::Bool, _) => {
+            Err(Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, "a matrix product is not defined on bool")))
+        }
     }
 }
 
 /// The shape of the product; `import` has checked that the operands agree.
-fn product_shape(a: &[usize], b: &[usize]) -> Result<shape::Shape, Diagnostic> {
+fn product_shape(a: &[usize], b: &[usize]) -> Result<shape::Shape> {
     let (batch_a, batch_b) = (&a[..a.len() - 2], &b[..b.len() - 2]);
     let (m, k, n) = (a[a.len() - 2], a[a.len() - 1], b[b.len() - 1]);
     match shape::broadcast(batch_a, batch_b) {
@@ -29,12 +31,12 @@ fn product_shape(a: &[usize], b: &[usize]) -> Result<shape::Shape, Diagnostic> {
         }
         Some(_) | None => {
             let message = format!("{} and {} cannot be multiplied", shape::display(a), shape::display(b));
-            Err(Diagnostic::new(&codes::MODEL_SHAPES, message))
+            Err(Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message)))
         }
     }
 }
 
-fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagnostic> {
+fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
     let out = product_shape(a.shape(), b.shape())?;
     let left = to_candle(T::lanes(a).into_owned(), a.shape())?;
     let right = to_candle(T::lanes(b).into_owned(), b.shape())?;
@@ -42,10 +44,13 @@ fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagno
     Ok(T::tensor(from_candle(product)?, dtype, &out))
 }
 
-fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor, Diagnostic> {
+fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
     let out = product_shape(a.shape(), b.shape())?;
     let (Some(left), Some(right)) = (a.as_i64(), b.as_i64()) else {
-        return Err(Diagnostic::new(&codes::GRAPH_INVALID, format!("a product in {dtype} of operands that are not integers")));
+        return Err(Box::new(Diagnostic::new(
+            &codes::GRAPH_INVALID,
+            format!("a product in {dtype} of operands that are not integers"),
+        )));
     };
     let rank = out.len();
     let (m, n, k) = (out[rank - 2], out[rank - 1], a.shape()[a.shape().len() - 1]);

@@ -97,7 +97,8 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
         let Some(value) = value else { return Ok(None) };
         let name = &graph.value(value).name;
         let tensor = env.get(value).ok_or_else(|| {
-            fault(graph, id, Diagnostic::new(&codes::INTERNAL, format!("operand `{name}` has no elements when it is read")))
+            let message = format!("operand `{name}` has no elements when it is read");
+            fault(graph, id, Box::new(Diagnostic::new(&codes::INTERNAL, message)))
         })?;
         if tensor.shape() != graph.shape(value) {
             let message = format!(
@@ -105,7 +106,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
                 crate::shape::display(tensor.shape()),
                 crate::shape::display(graph.shape(value))
             );
-            return Err(fault(graph, id, Diagnostic::new(&codes::MODEL_SHAPES, message)));
+            return Err(fault(graph, id, Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message))));
         }
         Ok(Some(tensor))
     };
@@ -113,7 +114,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
 }
 
 /// Names the node in a message.
-pub fn fault(graph: &Graph, id: NodeId, diagnostic: Diagnostic) -> Box<Diagnostic> {
+pub fn fault(graph: &Graph, id: NodeId, diagnostic: Box<Diagnostic>) -> Box<Diagnostic> {
     let node = graph.node(id);
     let name = node.sources.first().map_or_else(|| format!("#{} {}", id.index(), node.op.name()), |s| s.node.clone());
     Box::new(diagnostic.at_node(graph.file.clone(), name))
@@ -127,14 +128,13 @@ fn evaluate_node(graph: &Graph, id: NodeId, env: &Env, math: Math) -> Result<Ten
 }
 
 /// One operator on given elements; `dtype` is the graph's dtype of the result.
-pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) -> std::result::Result<Tensor, Diagnostic> {
-    let arg = |i: usize| {
-        operands
-            .get(i)
-            .copied()
-            .flatten()
-            .ok_or_else(|| Diagnostic::new(&codes::GRAPH_INVALID, format!("operand {i} of {} is missing", op.name())))
-    };
+pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) -> Result<Tensor> {
+    let arg =
+        |i: usize| {
+            operands.get(i).copied().flatten().ok_or_else(|| {
+                Box::new(Diagnostic::new(&codes::GRAPH_INVALID, format!("operand {i} of {} is missing", op.name())))
+            })
+        };
     match op {
         Op::Map(map) => map::evaluate(map, operands, math),
         Op::Conv(conv) => conv::evaluate(conv, arg(0)?, arg(1)?, arg(2).ok(), dtype, math),

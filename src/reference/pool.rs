@@ -8,13 +8,13 @@ use rayon::prelude::*;
 use super::Math;
 use super::bridge::{floats, floats_only, hold};
 use super::spatial::{Axis, axes};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::{Pool, PoolKind};
 use crate::shape::Shape;
 use crate::tensor::{Storage, Tensor};
 
-pub(super) fn evaluate(pool: &Pool, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(pool: &Pool, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     let spatial = &x.shape()[2..];
     let axes = match pool.kind {
         PoolKind::Max | PoolKind::Average { .. } => {

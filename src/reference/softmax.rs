@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::Math;
 use super::bridge::{floats, floats_only, hold};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::tensor::Tensor;
 
-pub(super) fn evaluate(axis: usize, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor, Diagnostic> {
+pub(super) fn evaluate(axis: usize, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     if !dtype.is_float() {
         return Err(floats_only("softmax", dtype));
     }

@@ -1,6 +1,6 @@
 //! Windows over up to three spatial axes: sizes, strides, pads as three axes with leading ones.
 
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Result, codes};
 
 /// One spatial axis of a convolution or pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +33,21 @@ pub(super) fn axes(
     dilations: &[usize],
     pads_begin: &[usize],
     pads_end: &[usize],
-) -> Result<[Axis; 3], Diagnostic> {
+) -> Result<[Axis; 3]> {
     let mut axes = [Axis::ONE; 3];
     let rank = input.len();
     if rank > 3 {
-        return Err(Diagnostic::new(&codes::OP_UNSUPPORTED, format!("{rank} spatial axes; at most three are supported")));
+        return Err(Box::new(Diagnostic::new(
+            &codes::OP_UNSUPPORTED,
+            format!("{rank} spatial axes; at most three are supported"),
+        )));
     }
     for i in 0..rank {
         let padded = input[i] + pads_begin[i] + pads_end[i];
         let window = dilations[i] * (kernel[i] - 1) + 1;
         let Some(room) = padded.checked_sub(window) else {
             let message = format!("a window of {window} does not fit the padded input of {padded} on spatial axis {i}");
-            return Err(Diagnostic::new(&codes::MODEL_SHAPES, message));
+            return Err(Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message)));
         };
         axes[3 - rank + i] = Axis {
             input: input[i],

@@ -1,3 +1,5 @@
+//! Blessed numbers, laws and their Python text.
+
 use super::*;
 
 const SEED: Seed = Seed { a: 0x1234_5678, b: 0x9abc_def0 };
@@ -63,13 +65,4 @@ fn moments_and_limits_are_those_of_the_law() {
     lanes.iter().for_each(|&v| *counts.entry(v).or_insert(0usize) += 1);
     assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [-6, -3, 0, 3, 6]);
     assert!((counts[&0] as f64 / len as f64 - 0.8).abs() < 5e-3);
-}
-
-/// 25 M weights are a large model's worth for one run: `cargo test --release -- --ignored rng`.
-#[test]
-#[ignore = "a measurement"]
-fn speed() {
-    let start = std::time::Instant::now();
-    let t = fill(Law::Uniform { scale: 0.5, offset: 0.0 }, SEED, DType::F32, Shape::from_slice(&[25_000_000]));
-    println!("{:?} {:?}", start.elapsed(), t.storage().get_f64(3));
 }

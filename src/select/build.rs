@@ -47,7 +47,9 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
         launches.push(Launch { kernel: number, operands, cluster, covers, layer });
     }
     let layouts = storage.layouts(&resolved);
-    let preparation = preparation(&resolved.graph, &storage.prepared);
+    let used = launches.iter().flat_map(|launch: &Launch| launch.operands.iter().map(|&(_, value)| value));
+    let used: Vec<ValueId> = used.chain(resolved.graph.outputs().iter().copied()).collect();
+    let preparation = preparation(&resolved.graph, &used);
     let plan = Plan {
         name: name.to_owned(),
         imported,
@@ -173,17 +175,24 @@ fn layer(graph: &Graph, node: NodeId) -> String {
     node.sources.first().map_or_else(|| node.op.name().to_owned(), |source| source.node.clone())
 }
 
-/// The nodes that compute prepared values, operands first.
-fn preparation(graph: &Graph, wanted: &BTreeSet<ValueId>) -> Vec<NodeId> {
-    let mut needed: BTreeSet<NodeId> = BTreeSet::new();
-    let mut open: Vec<ValueId> = wanted.iter().copied().collect();
-    while let Some(value) = open.pop() {
-        if let Producer::Node { node, .. } = graph.value(value).producer
-            && needed.insert(node)
-        {
-            open.extend(graph.node(node).inputs.iter().flatten());
-        }
-    }
+/// The nodes that compute what launches and the model's outputs need from weights: operands first,
+/// those for an earlier launch before those for a later one.
+fn preparation(graph: &Graph, uses: &[ValueId]) -> Vec<NodeId> {
     let order = graph.topological().expect("invariant: views were resolved in topological order");
-    order.into_iter().filter(|node| needed.contains(node)).collect()
+    let rank: HashMap<NodeId, usize> = order.iter().enumerate().map(|(i, &node)| (node, i)).collect();
+    let mut done: BTreeSet<NodeId> = BTreeSet::new();
+    let mut preparation = Vec::new();
+    for &value in uses.iter().filter(|&&v| graph.is_prepared(v)) {
+        let (mut open, first) = (vec![value], preparation.len());
+        while let Some(value) = open.pop() {
+            if let Producer::Node { node, .. } = graph.value(value).producer
+                && done.insert(node)
+            {
+                preparation.push(node);
+                open.extend(graph.node(node).inputs.iter().flatten());
+            }
+        }
+        preparation[first..].sort_by_key(|node| rank[node]);
+    }
+    preparation
 }

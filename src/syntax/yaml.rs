@@ -51,13 +51,20 @@ pub fn parse(file: &Arc<SourceFile>) -> Result<Yaml> {
         let diagnostic = Diagnostic::new(&codes::YAML_INVALID, message);
         Box::new(match error.location() {
             Some(place) => {
-                let at = place.index().min(file.text().len());
+                let at = offset_of(file.text(), place.line(), place.column());
                 diagnostic.at(file, Span::new(at, at))
             }
             None => diagnostic.in_file(file.name()),
         })
     })?;
     Locator { file, text: file.text(), at: 0 }.node(&value)
+}
+
+/// The byte offset of a one-based line and column that counts characters.
+fn offset_of(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rest = &text[start..];
+    start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(i, _)| i)
 }
 
 impl Yaml {
@@ -210,7 +217,8 @@ struct Locator<'a> {
 
 impl Locator<'_> {
     fn refuse(&self, at: usize, message: impl Into<String>) -> Box<Diagnostic> {
-        Box::new(Diagnostic::new(&codes::YAML_INVALID, message).at(self.file, Span::new(at, at + 1)))
+        let length = self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+        Box::new(Diagnostic::new(&codes::YAML_INVALID, message).at(self.file, Span::new(at, at + length)))
     }
 
     fn rest(&self) -> &str {
@@ -366,7 +374,7 @@ impl Locator<'_> {
                 // Folding replaces line breaks and indentation by one blank: compare what is not blank.
                 let mut written = rest.char_indices();
                 for wanted in text.chars().filter(|c| !c.is_whitespace()) {
-                    if !written.by_ref().find(|(_, c)| !c.is_whitespace()).is_some_and(|(_, c)| c == wanted) {
+                    if written.by_ref().find(|(_, c)| !c.is_whitespace()).is_none_or(|(_, c)| c != wanted) {
                         return 0;
                     }
                 }
@@ -495,6 +503,8 @@ last: ~
         for (text, message) in [
             ("a: [1, 2", "did not find expected ',' or ']'"),
             ("a: 1\na: 2\n", "duplicate entry with key \"a\""),
+            ("# ç ç ç ç ç\nç: [ç", "did not find expected ',' or ']'"),
+            ("? [ç, 1]\n: 2\n", "a key is a string"),
             ("a: &x 1\nb: *x\n", "anchors, aliases and tags are not supported"),
             ("a: !t 1\n", "anchors, aliases and tags are not supported"),
             ("a: 99999999999999999999\n", "99999999999999999999"),

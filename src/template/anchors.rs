@@ -53,6 +53,8 @@ pub struct Anchor {
     pub coords: Vec<Coord>,
     /// The comment's lines, their line breaks included.
     pub lines: Span,
+    /// The comment itself, from its first `#`.
+    pub comment: Span,
     /// The owned statement; for params and args the parameter list or the call.
     pub owner: Span,
     pub site: Site,
@@ -132,7 +134,7 @@ fn resolve(module: &Module, raw: Raw) -> Result<Anchor> {
                 }
             });
             let owner = found.ok_or_else(|| invalid(file, comment, "a params anchor stands in a parameter list"))?;
-            Ok(Anchor { name: String::new(), coords: Vec::new(), lines: raw.lines, owner, site: Site::Params })
+            Ok(Anchor { name: String::new(), coords: Vec::new(), lines: raw.lines, comment, owner, site: Site::Params })
         }
         (["args"], None) => {
             let mut found = None;
@@ -146,7 +148,7 @@ fn resolve(module: &Module, raw: Raw) -> Result<Anchor> {
                 }
             });
             let owner = found.ok_or_else(|| invalid(file, comment, "an args anchor stands in a call"))?;
-            Ok(Anchor { name: String::new(), coords: Vec::new(), lines: raw.lines, owner, site: Site::Args })
+            Ok(Anchor { name: String::new(), coords: Vec::new(), lines: raw.lines, comment, owner, site: Site::Args })
         }
         ([kind @ ("load" | "value" | "store" | "body"), name], Some((start, text))) => {
             let coords = coords(file, start, text)?;
@@ -166,7 +168,7 @@ fn resolve(module: &Module, raw: Raw) -> Result<Anchor> {
                 };
                 invalid(file, stmt.span, format!("the statement below `# fuse: {kind} {name}` must be {wanted}"))
             })?;
-            Ok(Anchor { name: (*name).to_owned(), coords, lines: raw.lines, owner: stmt.span, site })
+            Ok(Anchor { name: (*name).to_owned(), coords, lines: raw.lines, comment, owner: stmt.span, site })
         }
         _ => Err(bad()),
     }
@@ -207,7 +209,7 @@ fn coords(file: &Arc<SourceFile>, start: usize, text: &str) -> Result<Vec<Coord>
         let checked = |text: &str, at: usize| -> Result<String> {
             let lead = text.len() - text.trim_start().len();
             let place = Span::new(start + at + lead, start + at + lead + text.trim().len());
-            parse_expression_at(file, place)?;
+            parse_expression_at(file, place).map_err(|error| invalid(file, place, error.message))?;
             Ok(text.trim().to_owned())
         };
         let text = checked(value, offset)?;
@@ -337,7 +339,7 @@ def f(
               |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ invalid operator template"#]]
         .assert_eq(&render(&error, false));
         let error = anchors("def f():\n    # fuse: load X at m=m[\n    x = 1\n").unwrap_err();
-        assert_eq!(error.code.id, "S001");
+        assert_eq!(error.code.id, "T001");
         assert!(anchors("# fuse: lod X at m=m\nx = 1\n").unwrap_err().message.starts_with("`lod X` is no anchor"));
     }
 }

@@ -18,7 +18,14 @@ pub struct Expression {
 
 impl Expression {
     pub fn from_yaml(yaml: &Yaml) -> Result<Expression> {
-        let (file, ast) = yaml.as_expression()?;
+        // A slip in a YAML file is the user's to mend, not a bug of a kernel.
+        let as_usage = |mut error: Box<Diagnostic>| {
+            if error.code == &codes::PYTHON_SYNTAX {
+                error.code = &codes::EXPRESSION;
+            }
+            error
+        };
+        let (file, ast) = yaml.as_expression().map_err(as_usage)?;
         Ok(Expression { file, ast })
     }
 

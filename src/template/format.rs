@@ -85,14 +85,15 @@ mod tests {
     fn long_calls_break_at_operators() {
         assert_eq!(call(4, "x = tl.load", &["p + e".into(), "mask=e < E".into()]), "    x = tl.load(p + e, mask=e < E)");
         let sum = (0..9).map(|i| format!("coordinate{i} * stride{i}")).collect::<Vec<_>>().join(" + ");
-        expect_test::expect![[r#"
-                    y = tl.load(
-                        coordinate0 * stride0 + coordinate1 * stride1 + coordinate2 * stride2
-                        + coordinate3 * stride3 + coordinate4 * stride4 + coordinate5 * stride5
-                        + coordinate6 * stride6 + coordinate7 * stride7 + coordinate8 * stride8,
-                        other=0.0,
-                    )"#]]
-        .assert_eq(&call(4, "y = tl.load", &[sum, "other=0.0".into()]).replace("\n", "\n    ").replacen("    ", "        ", 1));
+        let lines = [
+            "    y = tl.load(",
+            "        coordinate0 * stride0 + coordinate1 * stride1 + coordinate2 * stride2",
+            "        + coordinate3 * stride3 + coordinate4 * stride4 + coordinate5 * stride5",
+            "        + coordinate6 * stride6 + coordinate7 * stride7 + coordinate8 * stride8,",
+            "        other=0.0,",
+            "    )",
+        ];
+        assert_eq!(call(4, "y = tl.load", &[sum, "other=0.0".into()]), lines.join("\n"));
         assert_eq!(name_lines(4, &[vec!["a_ptr".into(), "b".into()], vec![]]), "    a_ptr, b,\n");
     }
 }

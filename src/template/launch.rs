@@ -181,12 +181,15 @@ fn argument(
 }
 
 fn unknown(problem: &Problem, name: &str) -> Box<Diagnostic> {
-    problem
-        .template
-        .kernel
-        .invalid(format!("nothing gives the kernel's parameter `{name}` a value"))
-        .help("name it after an operand, axis, attribute or schedule key, or give it under `args:`")
-        .into()
+    let kernel = &problem.template.kernel;
+    let message = format!("nothing gives the kernel's parameter `{name}` a value");
+    let help = "name it after an operand, axis, attribute or schedule key, or give it under `args:`";
+    let place = kernel.functions.iter().flat_map(|f| &f.params).find(|p| p.name == name).map(|p| p.span);
+    let diagnostic = Diagnostic::new(&codes::TEMPLATE_INVALID, message).help(help);
+    Box::new(match place {
+        Some(span) => diagnostic.at(&kernel.file, span),
+        None => diagnostic.in_file(kernel.file.name()),
+    })
 }
 
 /// `x_stride_h`: an operand's stride along one entry of its access.

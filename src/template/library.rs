@@ -119,7 +119,9 @@ impl Template {
         for launch in &manifest.launches {
             for entry in [launch.kernel.clone(), format!("{}_loop", launch.kernel)] {
                 if kernel.function(&entry).is_none() {
-                    return Err(kernel.invalid(format!("no function `{entry}`, which a launch of template.yaml needs")));
+                    let message = format!("kernel.py has no function `{entry}`");
+                    let error = Diagnostic::new(&codes::TEMPLATE_INVALID, message).at(&manifest.file, launch.kernel_span);
+                    return Err(Box::new(error.help("a launch needs an entry and its looped form, `<kernel>_loop`")));
                 }
                 entries.push(entry);
             }

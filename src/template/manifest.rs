@@ -11,7 +11,7 @@ use super::expression::Expression;
 use crate::diag::Result;
 use crate::graph::op::{Op, PoolKind};
 use crate::shape::Shape;
-use crate::source::SourceFile;
+use crate::source::{SourceFile, Span};
 use crate::syntax::yaml::{Entry, Yaml, YamlKind};
 use crate::target::Precision;
 
@@ -122,6 +122,8 @@ pub struct LaunchSpec {
     pub when: Option<Expression>,
     /// The `@triton.jit` entry; its looped form is `<kernel>_loop`.
     pub kernel: String,
+    /// Where `kernel` stands in the file.
+    pub kernel_span: Span,
     /// How many tiles there are: the grid of a direct launch.
     pub work: Expression,
 }
@@ -311,6 +313,7 @@ fn launch(yaml: &Yaml) -> Result<LaunchSpec> {
     Ok(LaunchSpec {
         when: yaml.get("when")?.map(Expression::from_yaml).transpose()?,
         kernel: yaml.require("kernel")?.as_str()?.to_owned(),
+        kernel_span: yaml.require("kernel")?.span,
         work: Expression::from_yaml(yaml.require("work")?)?,
     })
 }

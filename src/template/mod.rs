@@ -8,6 +8,7 @@ mod anchors;
 mod axes;
 pub mod bind;
 pub mod bound;
+pub mod check;
 mod edit;
 mod environment;
 mod expression;
@@ -25,7 +26,7 @@ mod step;
 #[cfg(test)]
 mod tests;
 mod triton_expr;
-mod walk;
+pub mod walk;
 
 pub use bind::{BindOptions, Bound, bind};
 pub use bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt, Layout, Operand, OperandAccess};

@@ -4,8 +4,10 @@
 //! adds none; explicit casts stay. Values used twice, and texts that grow long, get a name.
 //! `max(x, 0)` is a `where`, other NaN-keeping extrema name their rule: `tl.maximum` alone drops NaN.
 //!
-//! Not printed: tanh, round-half-even and general powers have no function in `triton.language`
-//! itself; tanh is built from exp, the others are refused by name.
+//! `triton.language` itself has no tanh and no rounding to even: tanh is 1 − 2t/(1 + t) with
+//! t = e^(−2|x|), and its Taylor polynomial of degree 9 where |x| < ¼ (next term below 1e-8
+//! relative); rounding adds and subtracts 1.5·2^m, m the mantissa's bits. Not printed: powers other
+//! than −1, 1, 2, 3.
 
 use super::names::Names;
 use crate::diag::{Diagnostic, Result, codes};
@@ -149,7 +151,15 @@ impl Printer<'_> {
                 Unary::Sigmoid => call("tl.sigmoid", &[a]),
                 Unary::Floor => call("tl.floor", &[a]),
                 Unary::Ceil => call("tl.ceil", &[a]),
-                Unary::Tanh | Unary::RoundEven => return Err(unprintable(op.name())),
+                Unary::Tanh => tanh(self, &of(a).text.clone()),
+                Unary::RoundEven => {
+                    let (limit, magic) = match compute_dtype(dtype) {
+                        DType::F64 => ("2251799813685248.0", "6755399441055744.0"),
+                        _ => ("4194304.0", "12582912.0"),
+                    };
+                    let x = &of(a).text;
+                    Text::atom(format!("tl.where(tl.abs({x}) < {limit}, {x} + {magic} - {magic}, {x})"))
+                }
             },
             Node::Binary(op, a, b) => {
                 let infix = |symbol: &str, strength: Strength| {
@@ -230,7 +240,7 @@ fn repeated(node: Node, dtype: DType, of: impl Fn(ExprId) -> Node) -> Vec<ExprId
             _ => Vec::new(),
         },
         Node::Binary(Binary::DivFloor, a, b) if !dtype.is_unsigned() => vec![a, b],
-        Node::Binary(Binary::Pow, a, _) => vec![a],
+        Node::Binary(Binary::Pow, a, _) | Node::Unary(Unary::Tanh | Unary::RoundEven, a) => vec![a],
         _ => Vec::new(),
     }
 }
@@ -245,6 +255,17 @@ fn is_zero(constant: Option<Constant>) -> bool {
 
 fn nan_keeping(function: &str, a: &Text, b: &Text) -> Text {
     Text::atom(format!("{function}({}, {}, propagate_nan=tl.PropagateNan.ALL)", a.text, b.text))
+}
+
+/// See the head of this file.
+fn tanh(printer: &mut Printer<'_>, x: &str) -> Text {
+    let t = printer.name(Text::atom(format!("tl.exp(-2.0 * tl.abs({x}))"))).text;
+    let far = printer.name(Text::atom(format!("(1.0 - {t}) / (1.0 + {t})"))).text;
+    let s = printer.name(Text::atom(format!("{x} * {x}"))).text;
+    let (c3, c5, c7, c9) = (1.0 / 3.0, 2.0 / 15.0, 17.0 / 315.0, 62.0 / 2835.0);
+    let high = printer.name(Text::atom(format!("{c5} - {s} * ({c7} - {s} * {c9})"))).text;
+    let near = printer.name(Text::atom(format!("{x} * (1.0 - {s} * ({c3} - {s} * {high}))"))).text;
+    Text::atom(format!("tl.where({s} < 0.0625, {near}, tl.where({x} < 0, -{far}, {far}))"))
 }
 
 /// Powers with an exponent that multiplication or a root expresses.

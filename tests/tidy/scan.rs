@@ -22,8 +22,7 @@ pub struct File {
 impl File {
     pub fn new(path: &str, text: &str) -> File {
         let code = blank(text);
-        let whole = path.ends_with("/tests.rs") || path.contains("/tests/");
-        let tests = if whole { vec![(0, text.len())] } else { test_items(&code) };
+        let tests = test_items(&code);
         File { path: path.to_owned(), text: text.to_owned(), code, tests }
     }
 
@@ -63,8 +62,8 @@ impl File {
     }
 }
 
-/// All text files below `root` whose relative path `keep` accepts, in order of path; version
-/// control and build output are left out.
+/// All text files below `root` whose relative path `keep` accepts, in order of path. Version
+/// control, build output and local settings of the build are left out.
 pub fn walk(root: &Path, keep: impl Fn(&str) -> bool) -> Vec<File> {
     let mut files = Vec::new();
     let mut folders: Vec<PathBuf> = vec![root.to_owned()];
@@ -72,7 +71,7 @@ pub fn walk(root: &Path, keep: impl Fn(&str) -> bool) -> Vec<File> {
         for entry in fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
             let path = entry.expect("a folder entry").path();
             let relative = path.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
-            if matches!(relative.as_str(), "target" | ".git") {
+            if matches!(relative.as_str(), "target" | ".git" | ".cargo") {
                 continue;
             }
             if path.is_dir() {
@@ -85,7 +84,31 @@ pub fn walk(root: &Path, keep: impl Fn(&str) -> bool) -> Vec<File> {
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
+    mark_test_modules(&mut files);
     files
+}
+
+/// A file whose module is declared under `#[cfg(test)]`, and all files below it, are test code.
+fn mark_test_modules(files: &mut [File]) {
+    let mut roots: Vec<String> = Vec::new();
+    for file in files.iter() {
+        for &(start, end) in &file.tests {
+            let item = file.code[start..end].trim_end_matches(';');
+            if let Some((_, name)) = item.rsplit_once("mod ").filter(|(_, name)| !name.contains(['{', ' '])) {
+                let folder = match file.path.strip_suffix("/mod.rs") {
+                    Some(folder) => folder,
+                    None if file.path == "src/lib.rs" => "src",
+                    None => file.path.trim_end_matches(".rs"),
+                };
+                roots.push(format!("{folder}/{name}"));
+            }
+        }
+    }
+    for file in files.iter_mut() {
+        if roots.iter().any(|root| file.path == format!("{root}.rs") || file.path.starts_with(&format!("{root}/"))) {
+            file.tests = vec![(0, file.text.len())];
+        }
+    }
 }
 
 fn blank(text: &str) -> String {
@@ -207,6 +230,18 @@ fn literals_and_comments_are_blank() {
     let code = blank(text);
     assert_eq!(code.len(), text.len());
     assert_eq!(code, "let a = \"      \";     \nlet c = ' '; let l: &'a str = r#\"   \"#;               end");
+}
+
+#[test]
+fn test_modules_are_test_code() {
+    let mut files = vec![
+        File::new("src/a/mod.rs", "mod x;\n#[cfg(test)]\npub(crate) mod y;\n#[cfg(test)]\nmod z;\n"),
+        File::new("src/a/x.rs", "fn f() {}\n"),
+        File::new("src/a/y.rs", "fn f() {}\n"),
+        File::new("src/a/z/inner.rs", "fn f() {}\n"),
+    ];
+    mark_test_modules(&mut files);
+    assert_eq!(files.iter().map(|f| f.is_test(3)).collect::<Vec<_>>(), [false, false, true, true]);
 }
 
 #[test]

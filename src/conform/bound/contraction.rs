@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::{Error, as_tensor};
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::Op;
 use crate::reference::{Math, apply, floats, magnitude};
@@ -18,7 +18,7 @@ pub(super) fn carry(
     operands: &[Option<&Tensor>],
     carried: &[Option<&Error>],
     output: &Tensor,
-) -> Result<(Error, f64), Diagnostic> {
+) -> Result<(Error, f64)> {
     let weights = magnitude(op, operands)?;
     let largest = weights.par_iter().copied().reduce(|| 0.0, f64::max);
     let truth = floats(output.storage());
@@ -34,7 +34,7 @@ pub(super) fn carry(
     }
     // |Σ (a + δa)(b + δb) − Σ a·b| ≤ Σ |δa|·|b| + Σ (|a| + |δa|)·|δb|
     let absolute = |i: usize| operands[i].map(|t| as_tensor(floats(t.storage()).iter().map(|v| v.abs()).collect(), t.shape()));
-    let mut add = |a: &Tensor, b: &Tensor| -> Result<(), Diagnostic> {
+    let mut add = |a: &Tensor, b: &Tensor| -> Result<()> {
         let sums = apply(op, &[Some(a), Some(b)], DType::F64, Math::F64)?;
         bound.par_iter_mut().zip(floats(sums.storage()).par_iter()).for_each(|(e, s)| *e += s);
         Ok(())

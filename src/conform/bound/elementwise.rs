@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Error;
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::{Op, Pool, PoolKind};
 use crate::reference::{Math, apply, bins, floats};
@@ -17,10 +17,10 @@ pub(super) fn pool(
     operands: &[Option<&Tensor>],
     carried: &[Option<&Error>],
     output: &Tensor,
-) -> Result<Option<Error>, Diagnostic> {
+) -> Result<Option<Error>> {
     let Some(x) = operands[0] else { return Ok(None) };
     let op = Op::Pool(pool.clone());
-    let over = |lanes: Vec<f64>| -> Result<Vec<f64>, Diagnostic> {
+    let over = |lanes: Vec<f64>| -> Result<Vec<f64>> {
         let pooled = apply(&op, &[Some(&super::as_tensor(lanes, x.shape()))], DType::F64, Math::F64)?;
         Ok(floats(pooled.storage()).into_owned())
     };

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use rayon::prelude::*;
 
 use super::Error;
-use crate::diag::Diagnostic;
+use crate::diag::Result;
 use crate::dtype::DType;
 use crate::expr::{Binary, ExprId, Node, Unary};
 use crate::graph::op::Map;
@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 use crate::tolerance::{function_error, half_ulp, operator_error};
 
 /// The error of a Map's output, or `None` when it is exact.
-pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<Option<Error>, Diagnostic> {
+pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<Option<Error>> {
     if !map.body.nodes().iter().any(|&(node, dtype)| rounds(map, node, dtype)) && carried.iter().all(Option::is_none) {
         return Ok(None);
     }
@@ -55,7 +55,7 @@ pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&
         bound.iter_mut().filter(|e| e.is_nan()).for_each(|e| *e = f64::INFINITY);
         Ok((bound, lanes.marks.unwrap_or_else(|| vec![0.0; range.len()])))
     });
-    let (bounds, marks): (Vec<Vec<f64>>, Vec<Vec<f64>>) = blocks.collect::<Result<Vec<_>, Diagnostic>>()?.into_iter().unzip();
+    let (bounds, marks): (Vec<Vec<f64>>, Vec<Vec<f64>>) = blocks.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     let bound: Vec<f64> = bounds.concat();
     let marks = marks.concat();
     if bound.iter().all(|&e| e == 0.0) {

@@ -93,7 +93,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let operands: Vec<_> = reference::operands(graph, id, env)?.into_iter().map(|o| o.map(AsRef::as_ref)).collect();
         let output = env.get(node.outputs[0]).ok_or_else(|| {
             let message = format!("{} has no elements when its bound is derived", graph.value(node.outputs[0]).name);
-            reference::fault(graph, id, Diagnostic::new(&codes::INTERNAL, message))
+            reference::fault(graph, id, Box::new(Diagnostic::new(&codes::INTERNAL, message)))
         })?;
         let carried: Vec<_> = node.inputs.iter().map(|input| input.and_then(|v| errors.get(&v))).collect();
         let derived = match &node.op {
@@ -155,9 +155,9 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
 }
 
 /// A view moves errors as it moves lanes.
-fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> std::result::Result<Option<Error>, Diagnostic> {
+fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<Option<Error>> {
     let (Some(operand), Some(error)) = (operands[0], carried[0]) else { return Ok(None) };
-    let moved = |lanes: &Vec<f64>| {
+    let moved = |lanes: &Vec<f64>| -> Result<Vec<f64>> {
         let moved = apply(op, &[Some(&as_tensor(lanes.clone(), operand.shape()))], crate::dtype::DType::F64, Math::F64)?;
         Ok(floats(moved.storage()).into_owned())
     };

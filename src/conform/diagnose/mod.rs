@@ -4,25 +4,55 @@
 //! Class C looks at the values alone: NaN or infinity where the reference is finite (C001), zeros
 //! everywhere (C002), or anything else (C003), then says *where* and *how* the failing elements
 //! differ ([`places`], [`pattern`]): a border, a tail block, a constant factor, exchanged axes, a shift. Each
-//! pattern names its likely cause; none proves it.
+//! pattern names its likely cause; none proves it. [`suspects`] ranks the kernel's lines by it.
 
 mod pattern;
 mod places;
 mod shape;
+mod suspects;
 
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Place, codes};
 use crate::reference::floats;
+use crate::syntax::ast::Module;
 use crate::tensor::Tensor;
 
 use super::bound::Derived;
 use super::compare::{Comparison, display_index, failing, unflatten};
 
 pub use shape::{grid_mismatch, shape_mismatch};
+pub use suspects::{Clue, Suspect};
+
+/// Lines of a kernel that a message shows at most.
+const SUSPECTS: usize = 3;
+
+/// Why an output does not conform.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    pub diagnostic: Diagnostic,
+    /// Which lines to suspect.
+    pub clue: Clue,
+}
+
+impl Finding {
+    /// The message with the lines of `function` (a kernel of `module`) to look at first.
+    pub fn in_kernel(self, module: &Module, function: &str) -> Diagnostic {
+        let suspects = suspects::rank(module, function, self.clue, SUSPECTS);
+        suspects.into_iter().enumerate().fold(self.diagnostic, |diagnostic, (i, suspect)| {
+            let place = Place::Text { file: module.file.clone(), span: suspect.span };
+            diagnostic.related(place, format!("suspect {}: {}", i + 1, suspect.why))
+        })
+    }
+}
 
 /// The message for an output that does not conform; `None` when it does. The caller adds the place.
 ///
 /// `operand` is the output's name in the kernel's wrapper.
 pub fn values(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived, comparison: &Comparison) -> Option<Diagnostic> {
+    examine(operand, got, expected, derived, comparison).map(|finding| finding.diagnostic)
+}
+
+/// Like [`values`], with what the values say about the cause.
+pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived, comparison: &Comparison) -> Option<Finding> {
     if comparison.passed() {
         return None;
     }
@@ -43,21 +73,23 @@ pub fn values(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived,
                 "look for a division by zero, the logarithm or root of a negative number, or an exponential that overflows",
             ),
             places::places(&strange, got.shape()),
+            Clue::NotFinite,
         ));
     }
     let failing = failing(got, expected, derived);
     if y.iter().all(|&v| v == 0.0) && r.iter().any(|&v| v != 0.0) {
-        return Some(
+        let diagnostic =
             Diagnostic::new(&codes::ALL_ZERO, format!("{operand}: all {total} elements are zero, the reference's are not"))
-                .help("look for a mask that is false everywhere, or offsets that are all out of range"),
-        );
+                .help("look for a mask that is false everywhere, or offsets that are all out of range");
+        return Some(Finding { diagnostic, clue: Clue::Mask });
     }
     if failing.is_empty() {
         let message = format!(
             "{operand}: {} elements lie at a breakpoint and may take either side, more than 1 % of them",
             of(comparison.unsettled)
         );
-        return Some(Diagnostic::new(&codes::VALUE_MISMATCH, message).help("give inputs away from breakpoints (--input)"));
+        let diagnostic = Diagnostic::new(&codes::VALUE_MISMATCH, message).help("give inputs away from breakpoints (--input)");
+        return Some(Finding { diagnostic, clue: Clue::Anything });
     }
     let mut diagnostic =
         Diagnostic::new(&codes::VALUE_MISMATCH, format!("{operand}: {} elements differ from the reference", of(failing.len())));
@@ -71,23 +103,22 @@ pub fn values(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived,
         derived.tolerance.describe()
     ));
     let found = pattern::all(&y, &r, &failing, got.shape());
-    let fallback = found.is_empty();
-    diagnostic = with_patterns(diagnostic, found);
-    if fallback {
+    let clue = found.first().map_or(Clue::Anything, |pattern| pattern.clue);
+    if found.is_empty() {
         diagnostic = diagnostic.help("look at strides, offsets and the decoding of program ids");
     }
-    Some(diagnostic)
+    Some(with_patterns(diagnostic, found, clue))
 }
 
 /// Facts become notes; the first cause becomes the remedy unless there is one.
-fn with_patterns(mut diagnostic: Diagnostic, patterns: impl IntoIterator<Item = pattern::Pattern>) -> Diagnostic {
+fn with_patterns(mut diagnostic: Diagnostic, patterns: impl IntoIterator<Item = pattern::Pattern>, clue: Clue) -> Finding {
     for pattern in patterns {
         diagnostic = diagnostic.note(pattern.fact);
         if diagnostic.help.is_none() {
             diagnostic = diagnostic.help(pattern.cause);
         }
     }
-    diagnostic
+    Finding { diagnostic, clue }
 }
 
 #[cfg(test)]

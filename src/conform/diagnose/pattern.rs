@@ -4,6 +4,7 @@
 //! constant factor. It is tested on at most 4,096 failing elements, evenly spaced, and holds when
 //! 95 % of them agree to 10⁻³ of the reference's spread. [`super::places`] looks at where they are.
 
+use super::suspects::Clue;
 use crate::shape::contiguous_strides;
 
 /// What was seen, and what usually causes it.
@@ -11,10 +12,11 @@ use crate::shape::contiguous_strides;
 pub(super) struct Pattern {
     pub fact: String,
     pub cause: String,
+    pub clue: Clue,
 }
 
-pub(super) fn pattern(fact: impl Into<String>, cause: impl Into<String>) -> Pattern {
-    Pattern { fact: fact.into(), cause: cause.into() }
+pub(super) fn pattern(clue: Clue, fact: impl Into<String>, cause: impl Into<String>) -> Pattern {
+    Pattern { fact: fact.into(), cause: cause.into(), clue }
 }
 
 /// Every pattern found, the most telling first. `failing` holds flat elements in order.
@@ -84,6 +86,7 @@ impl<'v> View<'v> {
                 let by_lanes = self.shape[i] != self.shape[j] && self.mostly(|at| Some(self.same(self.y[at], self.r[lanes(at)])));
                 if by_index || by_lanes {
                     return Some(pattern(
+                        Clue::Address,
                         format!("the values are the reference's with axes {i} and {j} exchanged"),
                         format!("check the strides of axes {i} and {j}, and which program id or range each comes from"),
                     ));
@@ -114,6 +117,7 @@ impl<'v> View<'v> {
             })
         })?;
         Some(pattern(
+            Clue::Address,
             format!("the values are the reference's shifted {how}"),
             "check offsets for an off-by-one: padding added or left out, a range that starts at the wrong place",
         ))
@@ -122,21 +126,31 @@ impl<'v> View<'v> {
     fn sign_or_zero(&self) -> Option<Pattern> {
         if self.failing.iter().all(|&i| self.r[i] == 0.0 && self.y[i] < 0.0) {
             return Some(pattern(
+                Clue::Arithmetic,
                 "every failing element is negative where the reference is 0",
                 "the ReLU (or clamp at zero) is not applied",
             ));
         }
         if self.failing.iter().all(|&i| self.y[i] == self.r[i].max(0.0)) {
-            return Some(pattern("every failing element is clamped at 0", "a ReLU is applied where there is none"));
+            return Some(pattern(
+                Clue::Arithmetic,
+                "every failing element is clamped at 0",
+                "a ReLU is applied where there is none",
+            ));
         }
         if self.failing.iter().all(|&i| self.y[i] == 0.0) {
             return Some(pattern(
+                Clue::Mask,
                 "every failing element is 0",
                 "check the mask of the load or store there, and whether all of the reduction is accumulated",
             ));
         }
         if self.failing.iter().all(|&i| self.y[i] == -self.r[i]) {
-            return Some(pattern("every failing element has the opposite sign", "check the order of a subtraction"));
+            return Some(pattern(
+                Clue::Arithmetic,
+                "every failing element has the opposite sign",
+                "check the order of a subtraction",
+            ));
         }
         None
     }
@@ -146,12 +160,14 @@ impl<'v> View<'v> {
         if let Some(factor) = self.constant(&self.sample, |i| (self.r[i].abs() > 10.0 * self.near).then(|| self.y[i] / self.r[i]))
         {
             return Some(pattern(
+                Clue::Arithmetic,
                 format!("every failing element is {factor:.6} times the reference"),
                 "check a scale: a divisor left out or applied twice, a reduction that runs over a multiple of its axis",
             ));
         }
         let offset = self.constant(&self.sample, |i| Some(self.y[i] - self.r[i]))?;
         Some(pattern(
+            Clue::Arithmetic,
             format!("every failing element is off by {offset:.6}"),
             "check an added constant or bias: left out, applied twice, or read at one place for all",
         ))
@@ -173,6 +189,7 @@ impl<'v> View<'v> {
             if offset || all(&|i| (self.r[i].abs() > 10.0 * self.near).then(|| self.y[i] / self.r[i])) {
                 let how = if offset { "off by a constant" } else { "multiplied by a constant" };
                 return Some(pattern(
+                    Clue::Address,
                     format!("the elements are {how} for each index of axis {axis}"),
                     format!("check the operand that axis {axis} alone indexes (a bias or scale): its offset or its values"),
                 ));

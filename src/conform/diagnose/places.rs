@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::pattern::{Pattern, pattern};
+use super::suspects::Clue;
 use crate::shape::contiguous_strides;
 
 /// The most telling description of the failing places; `None` when none or nearly all elements fail.
@@ -23,6 +24,7 @@ pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
         && sets[axis].len() > 1
     {
         return Some(pattern(
+            Clue::Mask,
             format!("only the end of axis {axis} fails: {}", span(&sets[axis])),
             format!("check the last block of axis {axis}: its mask, and a grid that is rounded up"),
         ));
@@ -36,6 +38,7 @@ pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
     };
     if !spatial.is_empty() && failing.iter().all(|&at| edge(at)) {
         return Some(pattern(
+            Clue::Mask,
             "only elements at the border of the spatial axes fail",
             "check the padding: the mask of the window's positions, and what stands where it is false",
         ));
@@ -43,12 +46,14 @@ pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
     let run = last - first + 1 == failing.len() && failing.len() > 1;
     if run && last + 1 == total {
         return Some(pattern(
+            Clue::Mask,
             format!("only the last {} elements in memory order fail", failing.len()),
             "check the last block: its mask, and a grid that is rounded up",
         ));
     }
     if run {
         return Some(pattern(
+            Clue::ProgramId,
             format!("the failing elements are one run in memory order, {first} to {last}"),
             "check how this block's program id is decoded",
         ));
@@ -59,6 +64,7 @@ pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
     let whole = sets.iter().map(BTreeSet::len).product::<usize>() == failing.len();
     let at: Vec<_> = partial.iter().map(|&axis| format!("axis {axis} at {}", span(&sets[axis]))).collect();
     Some(pattern(
+        Clue::ProgramId,
         format!("{} {}", if whole { "exactly the elements fail that have" } else { "all failing elements have" }, at.join(", ")),
         "check the offset and mask of that axis, and how program ids are decoded into it",
     ))

@@ -76,10 +76,12 @@ fn facts(said: &str) -> String {
     facts.into_iter().filter(|l| !l.contains("worst at") && !l.contains("max_abs_err")).collect::<Vec<_>>().join("\n")
 }
 
+/// An element from its coordinates, its flat position and the reference's lanes.
+type Broken<'f> = &'f dyn Fn(&[usize], usize, &[f32]) -> f32;
+
 #[test]
 fn patterns_of_values() {
-    let case =
-        |name: &str, shape: &[usize], f: &dyn Fn(&[usize], usize, &[f32]) -> f32| format!("{name}\n{}\n", facts(&said(shape, f)));
+    let case = |name: &str, shape: &[usize], f: Broken| format!("{name}\n{}\n", facts(&said(shape, f)));
     let strides = contiguous_strides(&SHAPE);
     let mut text = String::new();
     text += &case("offset", &SHAPE, &|_, i, r| r[i] + 0.75);
@@ -167,4 +169,21 @@ fn grids_say_what_never_runs() {
          = note: axis 0: triton.cdiv(N, BLOCK) = 49, got 48
          = help: 1 programs never run: round the division up (triton.cdiv) over every axis of the output"#]]
     .assert_eq(&render(&said, false));
+}
+
+#[test]
+fn suspects_follow_the_clue() {
+    let text = include_str!("../../../operator_templates/batchnorm2d/kernel.py");
+    let file = crate::source::SourceFile::new("kernel.py", text);
+    let module = crate::syntax::parse_module(&file).unwrap();
+    let function = |name: &str| text.contains(&format!("def {name}("));
+    assert!(function("batchnorm2d_kernel"));
+    let clues = [Clue::NotFinite, Clue::Mask, Clue::Address, Clue::ProgramId, Clue::Arithmetic, Clue::Anything];
+    let lines = |clue: Clue| {
+        let said = |s: Suspect| format!("  {}: {}", s.why, file.slice(s.span).lines().next().unwrap_or_default());
+        suspects::rank(&module, "batchnorm2d_kernel", clue, 3).into_iter().map(said).collect::<Vec<_>>().join("\n")
+    };
+    let text: String = clues.into_iter().map(|clue| format!("{clue:?}\n{}\n", lines(clue))).collect();
+    expect_test::expect_file!["../../../tests/conform/suspects.txt"].assert_eq(&text);
+    assert!(suspects::rank(&module, "absent", Clue::Mask, 3).is_empty());
 }

@@ -134,6 +134,11 @@ impl Builder {
         !self.open.is_empty()
     }
 
+    /// How many regions are open.
+    pub fn depth(&self) -> usize {
+        self.open.len()
+    }
+
     /// A new top-level block without arguments; instructions go on where they went.
     pub fn new_block(&mut self) -> BlockId {
         self.blocks.push(OpenBlock { args: Vec::new(), insts: Vec::new(), terminator: None });

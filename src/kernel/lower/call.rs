@@ -40,6 +40,14 @@ impl<'a> Args<'a> {
 impl<'a> Lower<'a, '_> {
     pub fn call_expr(&mut self, span: Span, func: &'a Expr, args: &'a [Expr], keywords: &'a [Keyword]) -> Result<Val<'a>> {
         let callee = self.expr(func)?;
+        // Triton evaluates keyword arguments before positional ones.
+        let mut named = Vec::with_capacity(keywords.len());
+        for keyword in keywords {
+            let Some(name) = keyword.name.as_deref() else {
+                return Err(self.rejected(keyword.span, "`**` in a call"));
+            };
+            named.push((name, Arg { val: self.expr(&keyword.value)?, span: keyword.value.span }));
+        }
         let mut positional = Vec::with_capacity(args.len());
         for arg in args {
             match &arg.kind {
@@ -49,13 +57,6 @@ impl<'a> Lower<'a, '_> {
                 },
                 _ => positional.push(Arg { val: self.expr(arg)?, span: arg.span }),
             }
-        }
-        let mut named = Vec::with_capacity(keywords.len());
-        for keyword in keywords {
-            let Some(name) = keyword.name.as_deref() else {
-                return Err(self.rejected(keyword.span, "`**` in a call"));
-            };
-            named.push((name, Arg { val: self.expr(&keyword.value)?, span: keyword.value.span }));
         }
         self.b.span = span;
         match callee {

@@ -29,11 +29,13 @@ impl Lower<'_, '_> {
         let half = |d: DType| matches!(d, DType::F16 | DType::BF16);
         if from.is_float() && to.is_float() {
             return Ok(match () {
-                // Between formats of one width, and from a half type to anything but fp32: through fp32.
-                () if a == b || (half(from) && to == DType::F64) => {
+                // From a half type to double: through fp32.
+                () if half(from) && to == DType::F64 => {
                     let wide = self.convert(CastKind::FloatExt, tensor, DType::F32);
                     return self.cast(span, &wide, Scalar::Num(to));
                 }
+                // Between two formats of one width, too, something is rounded away.
+                () if a == b => self.convert(CastKind::FloatTrunc, tensor, to),
                 () if a > b => self.convert(CastKind::FloatTrunc, tensor, to),
                 () => self.convert(CastKind::FloatExt, tensor, to),
             });

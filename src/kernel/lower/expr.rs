@@ -249,7 +249,7 @@ impl<'a> Lower<'a, '_> {
             lower.b.open();
             let value = lower.expr(expr)?;
             lower.b.span = expr.span;
-            let tensor = lower.to_tensor(expr.span, &value)?;
+            let tensor = lower.tensor_of(expr.span, &value)?;
             Ok((lower.b.close(Vec::new(), vec![tensor.value]), tensor.ty))
         };
         let (then, a) = branch(self, then)?;
@@ -281,6 +281,9 @@ impl<'a> Lower<'a, '_> {
                     part => vec![part],
                 };
                 let rank = tensor.ty.shape.len();
+                if rank + parts.len() > builtins::MAX_RANK {
+                    return Err(self.unsupported(span, format!("a block of more than {} axes", builtins::MAX_RANK)));
+                }
                 let mut kept = 0;
                 for (axis, part) in parts.iter().enumerate() {
                     match part {

@@ -76,6 +76,16 @@ pub struct Specialization {
     pub target: Target,
 }
 
+/// Names of the parameters of a kernel that are annotated `tl.constexpr`.
+///
+/// Error: K004 when the module has no such kernel.
+pub fn constexpr_params(module: &Module, entry: &str) -> Result<Vec<String>> {
+    let names = Names::of(module);
+    let function = names.entry(module, entry)?;
+    let constexpr = |p: &&crate::syntax::ast::Param| p.annotation.as_ref().is_some_and(|a| names.is_constexpr(a));
+    Ok(function.params.iter().filter(constexpr).map(|p| p.name.clone()).collect())
+}
+
 /// Lowers one kernel of a module.
 ///
 /// Errors: K001 for what is not supported, K002 and K003 for what compiled Triton rejects, K004 for

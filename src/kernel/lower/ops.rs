@@ -58,7 +58,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// A value as a run-time one; a Python number gets the type it has on its own.
-    pub fn to_tensor(&mut self, span: Span, value: &Val<'a>) -> Result<Tensor> {
+    pub fn tensor_of(&mut self, span: Span, value: &Val<'a>) -> Result<Tensor> {
         match value {
             Val::Tensor(tensor) => Ok(tensor.clone()),
             Val::Const(constant) => match number_type(constant) {
@@ -81,7 +81,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Brings a value to the type an operation computes in.
-    fn to_computation(&mut self, span: Span, value: &Val<'a>, dtype: DType) -> Result<Tensor> {
+    fn operand_as(&mut self, span: Span, value: &Val<'a>, dtype: DType) -> Result<Tensor> {
         match value {
             Val::Const(constant) => {
                 if dtype.is_unsigned() && constant.as_float().is_some_and(|x| x < 0.0) {
@@ -91,7 +91,7 @@ impl<'a> Lower<'a, '_> {
                 self.number(span, constant, dtype)
             }
             other => {
-                let tensor = self.to_tensor(span, other)?;
+                let tensor = self.tensor_of(span, other)?;
                 self.cast(span, &tensor, Scalar::Num(dtype))
             }
         }
@@ -111,7 +111,7 @@ impl<'a> Lower<'a, '_> {
         let (x, y) = match (a, b) {
             (Scalar::Num(a), Scalar::Num(b)) => {
                 let dtype = promote(a, a_number, b, b_number, div_or_mod).map_err(|message| self.type_error(span, message))?;
-                (self.to_computation(span, left, dtype)?, self.to_computation(span, right, dtype)?)
+                (self.operand_as(span, left, dtype)?, self.operand_as(span, right, dtype)?)
             }
             _ => {
                 let refused = match (a, b) {
@@ -124,7 +124,7 @@ impl<'a> Lower<'a, '_> {
                 if refused {
                     return Err(self.type_error(span, format!("operands of types {a} and {b}")));
                 }
-                (self.to_tensor(span, left)?, self.to_tensor(span, right)?)
+                (self.tensor_of(span, left)?, self.tensor_of(span, right)?)
             }
         };
         self.broadcast(span, x, y)

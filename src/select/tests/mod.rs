@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use expect_test::expect;
+use proptest::prelude::*;
 use smallvec::smallvec;
 
 use super::build::{Planned, build};
@@ -211,6 +212,44 @@ fn a_small_plan() {
     "#]]
     .assert_eq(&dot::dot(&plan));
     expect![[r#"[{"value":"x","in":{"input":0},"dtype":"f32","shape":[2,3,4],"strides":[12,4,1],"offset":0},{"value":"a","in":{"buffer":0},"dtype":"f32","shape":[2,3,4],"strides":[12,4,1],"offset":0},{"value":"t","in":{"buffer":0},"dtype":"f32","shape":[3,2,4],"strides":[4,12,1],"offset":0},{"value":"c","in":{"buffer":1},"dtype":"f32","shape":[3,2,4],"strides":[8,4,1],"offset":0},{"value":"r","in":{"buffer":2},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"d","in":{"buffer":0},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"e","in":{"buffer":3},"dtype":"f32","shape":[6,4],"strides":[4,1],"offset":0},{"value":"y","in":{"buffer":3},"dtype":"f32","shape":[24],"strides":[1],"offset":0},{"value":"z","in":{"buffer":4},"dtype":"f32","shape":[4,2,3],"strides":[6,3,1],"offset":0}]"#]].assert_eq(&serde_json::to_string(&json::json(&plan)["layouts"]).unwrap());
+}
+
+proptest! {
+    /// Whatever is read is there, whatever the views and lifetimes.
+    #[test]
+    fn random_plans_run(steps in proptest::collection::vec((0u8..7, 0usize..5), 1..14), returned in 0usize..4) {
+        let mut b = Build(Graph::new("hand"));
+        let mut values = vec![b.input("x", &[2, 3, 4])];
+        for (i, &(kind, from)) in steps.iter().enumerate() {
+            let x = values[values.len().saturating_sub(1 + from)];
+            let shape = b.0.shape(x).to_vec();
+            let (name, total) = (format!("n{i}"), shape.iter().product::<usize>());
+            values.push(match kind {
+                0 | 1 => b.relu(&name, x),
+                2 => {
+                    let other = values.iter().rev().find(|&&v| *b.0.shape(v) == *shape).copied().unwrap();
+                    let body = parse("add(r0, r1)", &[DType::F32; 2]).unwrap();
+                    b.node(&name, Op::Map(Map::pointwise("add", &shape, &[&shape, &shape], body)), &[x, other])
+                }
+                3 => b.view(&name, View::Transpose((0..shape.len()).rev().collect()), x),
+                4 => b.view(&name, View::Reshape(smallvec![total]), x),
+                5 => b.view(&name, View::Reshape(smallvec![total / 4, 4]), x),
+                _ => {
+                    let mut grown = Shape::from_slice(&shape);
+                    grown.insert(0, 1);
+                    b.view(&name, View::Broadcast(grown), x)
+                }
+            });
+        }
+        let last = values[values.len() - 1];
+        let other = values[values.len().saturating_sub(1 + returned).max(1)];
+        let graph = b.done(&[last, other]);
+        for level in [Level::None, Level::Basic] {
+            let planned = planned(graph.clone(), level, &[]);
+            prop_assert!(planned.missing.is_empty());
+            simulate(&planned.plan);
+        }
+    }
 }
 
 #[test]

@@ -155,6 +155,15 @@ fn cases() -> Vec<Case> {
         Layout { offset: 30, storage: 520, strides: [240, 30, 6, 1].into_iter().collect(), ..Layout::contiguous(&[2, 8, 5, 5]) };
     all.add_on("relu_into_slice", &b, Cluster::of(relu), "np.maximum(x, 0)", "sm_90", &[(&name, inner)]);
 
+    // Strides beyond 32 bits: compiled only.
+    let huge =
+        Layout { strides: [1 << 32, 25, 5, 1].into_iter().collect(), storage: 1 << 34, ..Layout::contiguous(&[2, 8, 5, 5]) };
+    all.add_on("relu_wide", &b, Cluster::of(relu), "x", "sm_90", &[(&name, huge.clone())]);
+    all.add_on("relu_wide_loop", &b, Cluster::of(relu), "x", "ascend910b4", &[("x", huge.clone()), (&name, huge.clone())]);
+    let w = b.weight("w", &[8, 8, 3, 3], Role::Weight { fan_in: 72 });
+    let (conv, _) = b.node(conv_op(1, 1), &[Some(x), Some(w)], &[2, 8, 5, 5]);
+    all.add_on("conv_wide", &b, Cluster::of(conv), "x", "sm_90", &[("x", huge)]);
+
     let mut b = Builder::new();
     let (x, y) = (b.input("x", &[3, 4, 5]), b.input("y", &[3, 2, 5]));
     let (n, _) = movement(&mut b, "transpose", &[5, 3, 4], "r0", &[(x, &["d1", "d2", "d0"], None)]);
@@ -182,6 +191,11 @@ fn cases() -> Vec<Case> {
     all.add("gelu", &b, Cluster::of(n), "x * 0.5 * (1 + erf(x * 0.7071067811865476))");
     let (n, _) = b.map("silu_clip", "min_nan(max_nan(mul(r0, sigmoid(r0)), -1.0), 2.0)", &[x]);
     all.add("silu_clip", &b, Cluster::of(n), "np.clip(x / (1 + np.exp(-x)), -1, 2)");
+
+    let (n, _) = b.map("tanh", "tanh(mul(r0, 0.125))", &[x]);
+    all.add("tanh", &b, Cluster::of(n), "np.tanh(x * 0.125)");
+    let (n, _) = b.map("round", "round_even(mul(r0, 0.5))", &[x]);
+    all.add("round", &b, Cluster::of(n), "np.rint(x * 0.5)");
 
     for axis in [1, 2] {
         let mut b = Builder::new();

@@ -2,6 +2,7 @@
 //!
 //! `tools/check_bound.py` gives further bindings (the ignored test `dump`) to Triton itself.
 
+mod bad;
 mod dump;
 
 use expect_test::{Expect, expect};
@@ -546,9 +547,9 @@ fn pools_of_resnet() {
         W = x.shape[3]  # 112
         P = y.shape[2]  # 56
         Q = y.shape[3]  # 56
-        BP = 8  # 8
+        BP = 4  # 4
         BQ = 64  # 64
-        maxpool2d_kernel[triton.cdiv(P, BP) * triton.cdiv(Q, BQ) * N * C (448), 1 (1), 1 (1)] warps 2 stages 1
+        maxpool2d_kernel[triton.cdiv(P, BP) * triton.cdiv(Q, BQ) * N * C (896), 1 (1), 1 (1)] warps 1 stages 1
           x_ptr = x
           y_ptr = y
           N = N (1)
@@ -573,7 +574,7 @@ fn pools_of_resnet() {
           DILATION_W = constexpr 1 (1)
           PAD_H = constexpr 1 (1)
           PAD_W = constexpr 1 (1)
-          BP = constexpr BP (8)
+          BP = constexpr BP (4)
           BQ = constexpr BQ (64)
     "#]]
     .assert_eq(&describe(&bind_contiguous(&b.graph, &Cluster::of(max))));
@@ -591,7 +592,7 @@ fn pools_of_resnet() {
         BIN_H = triton.cdiv(H, P) + (1 if H % P else 0)  # 112
         BIN_W = triton.cdiv(W, Q) + (1 if W % Q else 0)  # 112
         BE = 4  # 4
-        adaptive_avgpool2d_kernel[triton.cdiv(N * C * P * Q, BE) (16), 1 (1), 1 (1)] warps 4 stages 1
+        adaptive_avgpool2d_kernel[triton.cdiv(N * C * P * Q, BE) (16), 1 (1), 1 (1)] warps 2 stages 1
           x_ptr = x
           y_ptr = y
           N = N (1)
@@ -696,8 +697,8 @@ fn matmul_with_a_row_added() {
             N = b.shape[1]  # 1000
             K = a.shape[1]  # 2048
             BM = 16  # 16
-            BN = 32  # 32
-            matmul_kernel[triton.cdiv(M, BM) * triton.cdiv(N, BN) * B (32), 1 (1), 1 (1)] warps 4 stages 4
+            BN = 16  # 16
+            matmul_kernel[triton.cdiv(M, BM) * triton.cdiv(N, BN) * B (63), 1 (1), 1 (1)] warps 4 stages 3
               a_ptr = a
               b_ptr = b
               y_ptr = y
@@ -718,7 +719,7 @@ fn matmul_with_a_row_added() {
               bias_stride_n = bias.stride(0) (1)
               PRECISION = constexpr "ieee"
               BM = constexpr BM (16)
-              BN = constexpr BN (32)
+              BN = constexpr BN (16)
               BK = constexpr 128 (128)
         "#]],
     );
@@ -797,39 +798,39 @@ fn batch_axes_that_broadcast_both_ways_are_cut() {
                 )
         "#]],
         expect![[r#"
-        template matmul
-        operand a: f32 [2, 1, 4, 20] Read
-        operand b: f32 [3, 20, 6] Read
-        operand y: f32 [2, 3, 4, 6] Write
-        B = y.shape[0] * y.shape[1]  # 6
-        M = a.shape[2]  # 4
-        N = b.shape[2]  # 6
-        K = a.shape[3]  # 20
-        BM = 16  # 16
-        BN = 32  # 32
-        matmul_kernel[triton.cdiv(M, BM) * triton.cdiv(N, BN) * B (6), 1 (1), 1 (1)] warps 4 stages 4
-          a_ptr = a
-          b_ptr = b
-          y_ptr = y
-          B = B (6)
-          M = M (4)
-          N = N (6)
-          K = K (20)
-          a_stride_m = a.stride(2) (20)
-          a_stride_k = a.stride(3) (1)
-          b_stride_k = b.stride(1) (6)
-          b_stride_n = b.stride(2) (1)
-          y_stride_b = y.stride(1) (24)
-          y_stride_m = y.stride(2) (6)
-          y_stride_n = y.stride(3) (1)
-          B1 = b.shape[0] (3)
-          a_stride_b0 = a.stride(0) (80)
-          b_stride_b1 = b.stride(0) (120)
-          PRECISION = constexpr "ieee"
-          BM = constexpr BM (16)
-          BN = constexpr BN (32)
-          BK = constexpr 32 (32)
-    "#]],
+            template matmul
+            operand a: f32 [2, 1, 4, 20] Read
+            operand b: f32 [3, 20, 6] Read
+            operand y: f32 [2, 3, 4, 6] Write
+            B = y.shape[0] * y.shape[1]  # 6
+            M = a.shape[2]  # 4
+            N = b.shape[2]  # 6
+            K = a.shape[3]  # 20
+            BM = 16  # 16
+            BN = 16  # 16
+            matmul_kernel[triton.cdiv(M, BM) * triton.cdiv(N, BN) * B (6), 1 (1), 1 (1)] warps 4 stages 3
+              a_ptr = a
+              b_ptr = b
+              y_ptr = y
+              B = B (6)
+              M = M (4)
+              N = N (6)
+              K = K (20)
+              a_stride_m = a.stride(2) (20)
+              a_stride_k = a.stride(3) (1)
+              b_stride_k = b.stride(1) (6)
+              b_stride_n = b.stride(2) (1)
+              y_stride_b = y.stride(1) (24)
+              y_stride_m = y.stride(2) (6)
+              y_stride_n = y.stride(3) (1)
+              B1 = b.shape[0] (3)
+              a_stride_b0 = a.stride(0) (80)
+              b_stride_b1 = b.stride(0) (120)
+              PRECISION = constexpr "ieee"
+              BM = constexpr BM (16)
+              BN = constexpr BN (16)
+              BK = constexpr 32 (32)
+        "#]],
     );
 }
 

@@ -49,7 +49,7 @@ def load(device):
     """Every weight by its name in the model."""
     weights = {
         "conv.weight": uniform((4, 3, 1, 1), 2324634312, 4203197239, 2.0, 0.0),
-        "bn.weight": uniform((4,), 3859608673, 3901363071, 0.5, 1.0),
+        "bn.weight": uniform((4,), 3859608673, 3901363071, 0.25, 0.75),
         "bn.bias": uniform((4,), 2816708881, 570735043, 0.0625, 0.0),
         "bn.running_mean": uniform((4,), 1370912976, 217205376, 0.125, 0.0),
         "bn.running_var": uniform((4,), 3826683481, 1063664044, 0.5, 1.0),

@@ -68,5 +68,5 @@ fn scale(cx: &Context, operand: &Operand, factor: f64) -> Op {
     let mut e = ExprBuilder::new();
     let (value, factor) = (e.read(0, ty.dtype), e.number(factor, ty.dtype));
     let root = e.binary(Binary::Mul, value, factor);
-    Op::Map(Map::pointwise("mul", &ty.shape, &[&ty.shape], e.finish(root)))
+    Op::Map(Map::pointwise("mul_scalar", &ty.shape, &[&ty.shape], e.finish(root)))
 }

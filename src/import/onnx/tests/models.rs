@@ -54,6 +54,16 @@ fn resnet50_keeps_every_node_with_its_name() {
 }
 
 #[test]
+fn resnet50_follows_another_input_shape() {
+    let shape = |sizes: [usize; 4]| Binding { shapes: [("x".to_owned(), sizes.as_slice().into())].into(), ..Binding::default() };
+    for (sizes, last) in [([1, 3, 32, 32], [1, 2048, 1, 1]), ([2, 3, 96, 64], [2, 2048, 3, 2])] {
+        let graph = load(Path::new("models/resnet50.onnx"), &shape(sizes)).unwrap().graph;
+        assert_eq!(graph.shape(graph.find("layer4.2.relu_2.out").unwrap()), last);
+        assert_eq!(graph.shape(graph.outputs()[0]), [sizes[0], 1000]);
+    }
+}
+
+#[test]
 fn imported_graphs_are_well_formed_and_read_back() {
     let light = |name: &str| format!("tests/import/onnx_light/light_{name}.onnx");
     let models = ["bvlc_alexnet", "inception_v1", "squeezenet", "vgg19", "zfnet512"].map(light);

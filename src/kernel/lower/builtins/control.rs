@@ -76,7 +76,7 @@ impl<'a> Lower<'a, '_> {
         if matches!(condition, Val::Const(constant) if constant.truthy()) {
             return Ok(());
         }
-        let tensor = self.to_tensor(span, condition)?;
+        let tensor = self.tensor_of(span, condition)?;
         let tensor = self.cast(span, &tensor, Scalar::Num(crate::dtype::DType::Bool))?;
         self.b.effect(InstKind::Assert { condition: tensor.value, message: Arc::from(message) });
         Ok(())

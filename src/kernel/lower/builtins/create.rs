@@ -64,7 +64,7 @@ fn filled<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, shape: &[usize], value
     let scalar = match &value.val {
         Val::Const(constant) => lower.number(value.span, constant, dtype)?,
         other => {
-            let tensor = lower.to_tensor(value.span, other)?;
+            let tensor = lower.tensor_of(value.span, other)?;
             if tensor.ty.is_block() {
                 return Err(lower.type_error(value.span, "the value that fills a block must be a scalar"));
             }

@@ -144,7 +144,7 @@ fn three<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, params: [&str; 3]) -> R
         let tensor = match val {
             Val::Const(constant) => lower.number(span, constant, dtype)?,
             other => {
-                let tensor = lower.to_tensor(span, other)?;
+                let tensor = lower.tensor_of(span, other)?;
                 lower.cast(span, &tensor, a.ty.scalar)?
             }
         };

@@ -109,11 +109,11 @@ impl<'a> Lower<'a, '_> {
     /// A run-time argument; a Python number becomes a constant.
     fn tensor_arg(&mut self, args: &Args<'a>, param: &str) -> Result<Tensor> {
         let arg = self.arg(args, param)?;
-        self.to_tensor(arg.span, &arg.val)
+        self.tensor_of(arg.span, &arg.val)
     }
 
     fn optional_tensor(&mut self, args: &Args<'a>, param: &str) -> Result<Option<Tensor>> {
-        args.given(param).map(|arg| self.to_tensor(arg.span, &arg.val)).transpose()
+        args.given(param).map(|arg| self.tensor_of(arg.span, &arg.val)).transpose()
     }
 
     fn int_of(&self, arg: &Arg<'a>, what: &str) -> Result<i64> {
@@ -183,6 +183,9 @@ impl<'a> Lower<'a, '_> {
     fn shape_of(&self, list: &[Arg<'a>], args: &Args<'a>) -> Result<SmallVec<[usize; 4]>> {
         let span = list.first().map_or(args.span, |arg| arg.span);
         let sizes = self.ints_of(list, "a block's size")?;
+        if sizes.len() > MAX_RANK {
+            return Err(self.unsupported(span, format!("a block of more than {MAX_RANK} axes")));
+        }
         let mut shape = SmallVec::new();
         let mut numel: usize = 1;
         for size in sizes {
@@ -200,6 +203,9 @@ impl<'a> Lower<'a, '_> {
         Ok(shape)
     }
 }
+
+/// Blocks of more axes are refused.
+pub const MAX_RANK: usize = 16;
 
 /// Triton's limit for the elements of a block.
 const MAX_NUMEL: usize = 1 << 20;

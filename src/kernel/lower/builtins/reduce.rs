@@ -134,8 +134,8 @@ fn reduce<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     };
     let arg = lower.arg(args, "input")?.clone();
     let inputs = match &arg.val {
-        Val::Tuple(items) => items.iter().map(|item| lower.to_tensor(arg.span, item)).collect::<Result<Vec<_>>>()?,
-        other => vec![lower.to_tensor(arg.span, other)?],
+        Val::Tuple(items) => items.iter().map(|item| lower.tensor_of(arg.span, item)).collect::<Result<Vec<_>>>()?,
+        other => vec![lower.tensor_of(arg.span, other)?],
     };
     let Some(shape) = inputs.first().map(|t| t.ty.shape.clone()).filter(|shape| !shape.is_empty()) else {
         return Err(lower.type_error(args.span, "a reduction of a scalar"));
@@ -221,16 +221,19 @@ fn combine_lanes<'a>(
         Combine::Extreme { max } => maximum(lower, span, &val(&left[0]), &val(&right[0]), max, false)?,
         Combine::ExtremeIndex { max, tie_left } => {
             let (v1, i1, v2, i2) = (val(&left[0]), val(&left[1]), val(&right[0]), val(&right[1]));
-            let better = lower.compare(span, if max { CompareOp::Gt } else { CompareOp::Lt }, &v1, &v2)?;
-            let mut first = lower.to_tensor(span, &better)?;
+            let mut tie = None;
             if tie_left {
                 let equal = lower.compare(span, CompareOp::Eq, &v1, &v2)?;
                 let earlier = lower.compare(span, CompareOp::Lt, &i1, &i2)?;
-                let (equal, earlier) = (lower.to_tensor(span, &equal)?, lower.to_tensor(span, &earlier)?);
-                let tie = lower.logical(span, true, &equal, &earlier)?;
-                let tie = lower.to_tensor(span, &tie)?;
+                let (equal, earlier) = (lower.tensor_of(span, &equal)?, lower.tensor_of(span, &earlier)?);
+                tie = Some(lower.logical(span, true, &equal, &earlier)?);
+            }
+            let better = lower.compare(span, if max { CompareOp::Gt } else { CompareOp::Lt }, &v1, &v2)?;
+            let mut first = lower.tensor_of(span, &better)?;
+            if let Some(tie) = tie {
+                let tie = lower.tensor_of(span, &tie)?;
                 let either = lower.logical(span, false, &first, &tie)?;
-                first = lower.to_tensor(span, &either)?;
+                first = lower.tensor_of(span, &either)?;
             }
             let mut select = |a: &Tensor, b: &Tensor| {
                 let kind = InstKind::Select { condition: first.value, then: a.value, other: b.value };
@@ -253,5 +256,5 @@ fn combine_lanes<'a>(
         let message = format!("the combine function gives {} values for {} operands", list.len(), left.len());
         return Err(lower.type_error(span, message));
     }
-    list.iter().map(|item| lower.to_tensor(span, item)).collect()
+    list.iter().map(|item| lower.tensor_of(span, item)).collect()
 }

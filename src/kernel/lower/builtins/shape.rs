@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Builtin, Lower, function, member_function};
+use super::{Builtin, Lower, MAX_RANK, function, member_function};
 use crate::diag::Result;
 use crate::kernel::ir::{BlockShape, InstKind};
 use crate::kernel::lower::call::{Arg, Args};
@@ -47,6 +47,9 @@ fn expand_dims<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>
         _ => vec![axis.clone()],
     };
     let rank = input.ty.shape.len() + list.len();
+    if rank > MAX_RANK {
+        return Err(lower.unsupported(args.span, format!("a block of more than {MAX_RANK} axes")));
+    }
     let mut axes = list.iter().map(|arg| lower.axis_of(arg, rank)).collect::<Result<Vec<_>>>()?;
     axes.sort_unstable();
     if axes.windows(2).any(|pair| pair[0] == pair[1]) {

@@ -1,0 +1,243 @@
+//! The command line as clap reads it: words and flags, nothing resolved yet.
+//!
+//! Flags and verbs of the design that are not offered yet are listed too, so that they are refused by
+//! name and not as typing errors; [`super::options`] does the refusing.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Shown by `decompose` without arguments.
+pub const EXAMPLES: &str = "\
+Examples:
+  decompose resnet50.onnx                      decompose the embedded ResNet-50 into resnet50-suite/
+  decompose model.onnx --dim batch=8 -o out    bind a symbolic dimension, choose the folder
+  decompose verify resnet50-suite              verify a suite again after an edit
+";
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "decompose",
+    version,
+    about = "Turns a neural network into a suite of Triton kernels, each emulated on the CPU and verified",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    #[command(flatten)]
+    pub decompose: DecomposeArgs,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Verb {
+    /// Show what a model holds: nodes, shapes, and (--map) which template serves each
+    Inspect(InspectArgs),
+    /// Show the plan of a model without emitting or verifying anything
+    Plan(PlanArgs),
+    /// Verify a suite again: what changed since the last verification, or all of it
+    Verify(VerifyArgs),
+    /// Not offered yet
+    #[command(hide = true)]
+    Emulate(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Lint(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Convert(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Repair(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Task(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Conform(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Template(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Explain(Refused),
+    /// Not offered yet
+    #[command(hide = true)]
+    Completions(Refused),
+}
+
+/// Swallows whatever follows a verb that is refused.
+#[derive(Args, Debug)]
+pub struct Refused {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub rest: Vec<String>,
+}
+
+/// How a model is found and its shapes are bound.
+#[derive(Args, Debug, Default, Clone)]
+pub struct ModelArgs {
+    /// Bind an input's whole shape (`x=1x3x224x224`); may be given several times
+    #[arg(long = "shape", value_name = "INPUT=AxBxC")]
+    pub shape: Vec<String>,
+    /// Bind a symbolic dimension (`batch=8`); may be given several times
+    #[arg(long = "dim", value_name = "NAME=SIZE")]
+    pub dim: Vec<String>,
+    /// Size of every symbolic dimension that nothing else binds
+    #[arg(long, value_name = "N")]
+    pub default_dim: Option<usize>,
+    /// Which shapes of the registry to use for a model that it lists
+    #[arg(long, value_enum, default_value_t = Shapes::Real)]
+    pub shapes: Shapes,
+}
+
+/// How kernels are chosen.
+#[derive(Args, Debug, Default, Clone)]
+pub struct KernelArgs {
+    /// Element type to compute in
+    #[arg(long, default_value = "as-is", value_name = "as-is|f32|f16|bf16")]
+    pub dtype: String,
+    /// Precision class of fp32 dots
+    #[arg(long, default_value = "ieee", value_name = "CLASS")]
+    pub precision: String,
+    /// Hardware the kernels are scheduled for
+    #[arg(long, default_value = "sm_90", value_name = "TARGET")]
+    pub target: String,
+    /// How much to fuse
+    #[arg(long, default_value = "basic", value_name = "none|basic|full")]
+    pub fuse: String,
+    /// A folder of operator templates beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+}
+
+/// How results are shown.
+#[derive(Args, Debug, Default, Clone)]
+pub struct OutputArgs {
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Say more
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Args, Debug, Default)]
+pub struct DecomposeArgs {
+    /// A model file (.onnx), or a name of shapes_registry.yaml
+    #[arg(value_name = "MODEL", required = true)]
+    pub model: Option<PathBuf>,
+    /// Folder to write the suite to [default: <model>-suite]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub binding: ModelArgs,
+    #[command(flatten)]
+    pub kernels: KernelArgs,
+    /// Which weights to use
+    #[arg(long, default_value = "auto", value_name = "auto|model|seeded")]
+    pub weights: String,
+    /// Seed of generated weights and inputs
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// What to verify
+    #[arg(long, default_value = "unique", value_name = "unique|all|sampled|none")]
+    pub verify: String,
+    /// Only this kernel, node or template
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    pub only: Option<String>,
+    /// What to write
+    #[arg(long, default_value = "suite", value_name = "suite|tasks|sketch")]
+    pub emit: String,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Overwrite a suite with edited files
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
+    /// Not offered yet
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub sketch: Option<PathBuf>,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub init_seed: Option<String>,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub input: Vec<String>,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub expect: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct InspectArgs {
+    /// A model file (.onnx), or a name of shapes_registry.yaml
+    pub model: PathBuf,
+    /// Print source node → operator → template
+    #[arg(long)]
+    pub map: bool,
+    #[command(flatten)]
+    pub binding: ModelArgs,
+    #[command(flatten)]
+    pub kernels: KernelArgs,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct PlanArgs {
+    /// A model file (.onnx), or a name of shapes_registry.yaml
+    pub model: PathBuf,
+    /// Print Graphviz
+    #[arg(long)]
+    pub dot: bool,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub why: bool,
+    #[command(flatten)]
+    pub binding: ModelArgs,
+    #[command(flatten)]
+    pub kernels: KernelArgs,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// A suite's folder
+    pub suite: PathBuf,
+    /// Verify everything, changed or not
+    #[arg(long)]
+    pub all: bool,
+    /// Only this kernel, node or template
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    pub only: Option<String>,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub task: Option<PathBuf>,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub rerun: bool,
+    /// Not offered yet
+    #[arg(long, hide = true)]
+    pub trials: Option<usize>,
+}
+
+/// Which of the registry's shapes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Shapes {
+    /// The shapes of real use
+    #[default]
+    Real,
+    /// Small spatial sizes (8 to 32), for quick tests
+    Unit,
+}

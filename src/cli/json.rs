@@ -1,0 +1,75 @@
+//! A report as one JSON document.
+
+use serde_json::{Value, json};
+
+use crate::conform::verdict::Verdict;
+use crate::diag::{Diagnostic, Place};
+use crate::pipeline::Report;
+
+/// Raised when a reader of the old form would misread the new one.
+const VERSION: u32 = 1;
+
+/// The document, with a line break at its end.
+pub fn report(report: &Report) -> String {
+    let layers: Vec<Value> = report
+        .layers
+        .iter()
+        .filter(|layer| layer.asked)
+        .map(|layer| {
+            let sources: Vec<Value> = layer.sources.iter().map(|(node, op)| json!({"node": node, "operator": op})).collect();
+            json!({
+                "layer": layer.layer, "sources": sources, "template": layer.template, "kernel": layer.kernel,
+                "shape": layer.shape, "grid": layer.grid, "verdict": verdict(&report.verdicts[layer.verdict]),
+            })
+        })
+        .collect();
+    let chain = report.chain.as_ref().map(|chain| {
+        json!({
+            "verdict": chain.word.as_str(), "max_abs_err": chain.max_abs_err, "allowed": chain.allowed,
+            "launches": chain.launches, "emulation_wall_seconds": chain.cost.wall_seconds,
+            "emulation_cpu_seconds": chain.cost.cpu_seconds,
+            "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
+        })
+    });
+    let document = json!({
+        "version": VERSION,
+        "model": report.model,
+        "suite": report.suite.as_ref().map(|p| p.display().to_string()),
+        "fully_verified": report.fully_verified(),
+        "kernels": report.kernels,
+        "buffers": {"count": report.buffers.0, "bytes": report.buffers.1},
+        "layers": layers,
+        "chain": chain,
+        "problems": report.diagnostics().map(diagnostic).collect::<Vec<_>>(),
+        "notes": report.notes,
+    });
+    format!("{document:#}\n")
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    let error = verdict.error.as_ref().map(|e| {
+        json!({
+            "max_abs_err": e.max_abs_err, "max_rel_err": e.max_rel_err, "tolerance": e.tolerance,
+            "over_tolerance": e.over_tolerance, "formula": e.formula,
+        })
+    });
+    json!({
+        "word": verdict.word.as_str(), "error": error, "emulation_seconds": verdict.emulation_seconds,
+        "programs": verdict.programs, "codes": verdict.diagnostics.iter().map(|d| d.code.id).collect::<Vec<_>>(),
+    })
+}
+
+fn diagnostic(diagnostic: &Diagnostic) -> Value {
+    let place = diagnostic.place.as_ref().map(|place| match place {
+        Place::Text { file, span } => {
+            let at = file.position(span.start);
+            json!({"file": file.name(), "line": at.line, "column": at.column})
+        }
+        Place::Node { file, node } => json!({"file": file, "node": node}),
+        Place::File { file } => json!({"file": file}),
+    });
+    json!({
+        "code": diagnostic.code.id, "title": diagnostic.code.title, "message": diagnostic.message, "place": place,
+        "notes": diagnostic.notes, "help": diagnostic.help,
+    })
+}

@@ -1,0 +1,123 @@
+//! From the words of the command line to options that mean something; what is not offered yet is
+//! refused here, by name.
+
+use crate::cli::args::{KernelArgs, ModelArgs};
+use crate::diag::{Diagnostic, Result, codes};
+use crate::fuse::Level;
+use crate::import::Binding;
+use crate::pipeline::{VerifyScope, Weights};
+use crate::shape::Shape;
+
+/// Where a flag's value stands between offered and unknown.
+fn choice<'a, T: Copy>(flag: &str, value: &'a str, offered: &[(&'a str, T)], later: &[&str]) -> Result<T> {
+    if let Some((_, chosen)) = offered.iter().find(|(name, _)| *name == value) {
+        return Ok(*chosen);
+    }
+    let names = offered.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    if later.contains(&value) {
+        return Err(Box::new(not_offered(&format!("{flag} {value}")).help(format!("use {flag} with one of: {names}"))));
+    }
+    Err(Box::new(usage(format!("{flag} does not know `{value}`")).help(format!("use one of: {names}"))))
+}
+
+/// A flag or verb of the design that does not exist yet.
+pub fn not_offered(what: &str) -> Diagnostic {
+    Diagnostic::new(&codes::NOT_OFFERED, format!("{what} is not offered yet"))
+}
+
+pub fn usage(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(&codes::USAGE, message)
+}
+
+/// Reads `--shape x=1x3x224x224` and `--dim batch=8`.
+pub fn binding(args: &ModelArgs) -> Result<Binding> {
+    let mut bound = Binding { default_dim: args.default_dim, ..Binding::default() };
+    for text in &args.shape {
+        let parsed = text.rsplit_once('=').and_then(|(name, shape)| {
+            let sizes = shape.split(['x', '×', ',']).map(|s| s.trim().parse().ok()).collect::<Option<Shape>>()?;
+            (!name.is_empty()).then(|| (name.to_owned(), sizes))
+        });
+        let (name, shape) = parsed.ok_or_else(|| {
+            usage(format!("--shape cannot read `{text}`")).help("write the input's name and its sizes: --shape x=1x3x224x224")
+        })?;
+        if bound.shapes.insert(name.clone(), shape).is_some() {
+            return Err(Box::new(usage(format!("--shape binds `{name}` twice"))));
+        }
+    }
+    for text in &args.dim {
+        let parsed = text.rsplit_once('=').and_then(|(name, size)| Some((name.to_owned(), size.trim().parse().ok()?)));
+        let (name, size) = parsed.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            usage(format!("--dim cannot read `{text}`")).help("write the dimension's name and its size: --dim batch=8")
+        })?;
+        if bound.dims.insert(name.clone(), size).is_some() {
+            return Err(Box::new(usage(format!("--dim binds `{name}` twice"))));
+        }
+    }
+    let zero = bound.shapes.values().flatten().chain(bound.dims.values()).chain(&bound.default_dim).any(|&size| size == 0);
+    if zero {
+        return Err(Box::new(usage("a dimension is bound to 0").help("kernels need at least one element along every dimension")));
+    }
+    Ok(bound)
+}
+
+/// Checked values of [`KernelArgs`].
+pub fn fuse_level(args: &KernelArgs) -> Result<Level> {
+    choice("--dtype", &args.dtype, &[("as-is", ()), ("f32", ())], &["f16", "bf16"])?;
+    choice("--precision", &args.precision, &[("ieee", ())], &["tf32", "tf32x3", "bf16x6", "fp16x3", "bf16x3", "auto"])?;
+    choice("--fuse", &args.fuse, &[("none", Level::None), ("basic", Level::Basic)], &["full"])
+}
+
+pub fn verify_scope(text: &str) -> Result<VerifyScope> {
+    let offered = [("unique", VerifyScope::Unique), ("all", VerifyScope::All), ("none", VerifyScope::None)];
+    choice("--verify", text, &offered, &["sampled"])
+}
+
+pub fn weights(text: &str) -> Result<Weights> {
+    choice("--weights", text, &[("auto", Weights::Auto), ("model", Weights::Model), ("seeded", Weights::Seeded)], &[])
+}
+
+/// Worker threads: as many as asked for, else one a core.
+pub fn jobs(asked: Option<usize>) -> Result<usize> {
+    match asked {
+        Some(0) => Err(Box::new(usage("--jobs 0 leaves nobody to work").help("use --jobs 1 or more"))),
+        Some(n) => Ok(n),
+        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+    }
+}
+
+pub fn emit(text: &str) -> Result<()> {
+    choice("--emit", text, &[("suite", ())], &["tasks", "sketch"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_and_dims_are_read() {
+        let args =
+            ModelArgs { shape: vec!["x=1x3x8".into(), "a=b=2".into()], dim: vec!["batch=8".into()], ..ModelArgs::default() };
+        let bound = binding(&args).unwrap();
+        assert_eq!(bound.shapes["x"].as_slice(), [1, 3, 8]);
+        assert_eq!(bound.shapes["a=b"].as_slice(), [2]);
+        assert_eq!(bound.dims["batch"], 8);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["x", "=1x2", "x=1xx2", "x=-1", "x=0x2"] {
+            let args = ModelArgs { shape: vec![text.into()], ..ModelArgs::default() };
+            assert_eq!(binding(&args).unwrap_err().code.id, "U001", "{text}");
+        }
+    }
+
+    #[test]
+    fn later_values_are_refused_by_name_and_unknown_ones_as_usage() {
+        let fuse = |s: &str| {
+            fuse_level(&KernelArgs { dtype: "f32".into(), precision: "ieee".into(), fuse: s.into(), ..KernelArgs::default() })
+        };
+        assert_eq!(fuse("basic").unwrap(), Level::Basic);
+        assert_eq!(fuse("full").unwrap_err().code.id, "U006");
+        assert_eq!(fuse("all").unwrap_err().code.id, "U001");
+    }
+}

@@ -1,0 +1,108 @@
+//! A report as text: one row a layer, then what it adds up to.
+
+use std::collections::HashSet;
+
+use super::table::{Align, render};
+use crate::conform::verdict::Word;
+use crate::diag::Diagnostic;
+use crate::pipeline::Report;
+use crate::shape;
+
+/// The table and the summary.
+pub fn report(report: &Report, verbose: bool) -> String {
+    let columns = [
+        ("layer", Align::Left),
+        ("source", Align::Left),
+        ("template", Align::Left),
+        ("shape", Align::Left),
+        ("grid", Align::Right),
+        ("emulated", Align::Right),
+        ("error", Align::Right),
+        ("tolerance", Align::Right),
+        ("verdict", Align::Left),
+    ];
+    let rows: Vec<Vec<String>> = report
+        .layers
+        .iter()
+        .filter(|layer| layer.asked)
+        .map(|layer| {
+            let verdict = &report.verdicts[layer.verdict];
+            let error = verdict.error.as_ref();
+            vec![
+                layer.layer.clone(),
+                layer.sources.iter().map(|s| s.1.as_str()).collect::<Vec<_>>().join("+"),
+                layer.template.clone(),
+                shape::display(&layer.shape),
+                layer.grid.map_or("-".into(), grid),
+                if verdict.programs == 0 { "-".into() } else { format!("{:.1} ms", verdict.emulation_seconds * 1e3) },
+                error.map_or("-".into(), |e| format!("{:.1e}", e.max_abs_err)),
+                error.map_or("-".into(), |e| format!("{:.1e}", e.tolerance)),
+                verdict.word.as_str().to_owned(),
+            ]
+        })
+        .collect();
+    let mut text = render(&columns, &rows);
+    text.push('\n');
+    for line in summary(report) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if verbose {
+        let mut formulas: Vec<&str> =
+            report.verdicts.iter().filter_map(|v| v.error.as_ref()).map(|e| e.formula.as_str()).collect();
+        formulas.sort_unstable();
+        formulas.dedup();
+        for formula in formulas {
+            text.push_str(&format!("tolerance: {formula}\n"));
+        }
+    }
+    text
+}
+
+fn grid(grid: [u32; 3]) -> String {
+    let used = grid.iter().rposition(|&g| g != 1).map_or(1, |i| i + 1);
+    grid[..used].iter().map(u32::to_string).collect::<Vec<_>>().join("×")
+}
+
+fn summary(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    let launches = report.layers.len();
+    lines.push(format!(
+        "{}: {launches} launches of {} kernels, {} buffers of {:.1} MB",
+        report.model,
+        report.kernels,
+        report.buffers.0,
+        report.buffers.1 as f64 / 1e6
+    ));
+    let mut counts: Vec<(Word, usize)> = Vec::new();
+    for verdict in &report.verdicts {
+        match counts.iter_mut().find(|(word, _)| *word == verdict.word) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((verdict.word, 1)),
+        }
+    }
+    if report.layers.iter().any(|layer| !layer.asked) {
+        counts.retain(|(word, _)| *word != Word::NotVerified);
+    }
+    let counts: Vec<String> = counts.into_iter().map(|(word, n)| format!("{n} {}", word.as_str())).collect();
+    if !counts.is_empty() {
+        lines.push(format!("kernels: {}", counts.join(", ")));
+    }
+    if let Some(chain) = &report.chain {
+        lines.push(format!("chain: {}", chain.summary()));
+    }
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    if let Some(suite) = &report.suite {
+        lines.push(format!("suite: {}", suite.display()));
+    }
+    if !report.fully_verified() {
+        lines.push("not fully verified".to_owned());
+    }
+    lines
+}
+
+/// The diagnostics without those that say the same at the same place.
+pub fn distinct<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> impl Iterator<Item = &'a Diagnostic> {
+    let mut seen = HashSet::new();
+    diagnostics.filter(move |d| seen.insert(format!("{d} {:?}", d.place)))
+}

@@ -1,0 +1,153 @@
+//! Runs what host code did: allocations become buffers, launches run in the emulator.
+//!
+//! Kernels are specialised and compiled once per (file, function, argument types and constexprs),
+//! and shared by all launches that agree in these.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use crate::conform::cpu;
+use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::Carrier;
+use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
+use crate::host::trace::Fill;
+use crate::host::{Event, HostTensor, KernelArg, KernelLaunch, Modules, Trace};
+use crate::kernel::{self, ArgSpec, Specialization};
+use crate::syntax::Constant;
+use crate::tensor::Storage;
+
+/// What one launch cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    pub wall_seconds: f64,
+    /// Of all threads of the process.
+    pub cpu_seconds: f64,
+    pub programs: u64,
+}
+
+impl Cost {
+    pub fn add(&mut self, other: Cost) {
+        self.wall_seconds += other.wall_seconds;
+        self.cpu_seconds += other.cpu_seconds;
+        self.programs += other.programs;
+    }
+}
+
+type ProgramKey = (String, String, Vec<(String, String)>);
+
+/// Compiles and launches kernels of a suite's files.
+pub struct Executor<'a> {
+    modules: &'a Modules,
+    options: Options,
+    programs: Mutex<HashMap<ProgramKey, Arc<Program>>>,
+}
+
+impl<'a> Executor<'a> {
+    pub fn new(modules: &'a Modules, options: Options) -> Executor<'a> {
+        Executor { modules, options, programs: Mutex::new(HashMap::new()) }
+    }
+
+    /// Adds the allocation's buffer: storages of a trace are buffers of the memory, by number.
+    pub fn allocate(&self, memory: &mut Memory, trace: &Trace, event: &Event) {
+        let Event::Alloc { storage, dtype, len, fill, .. } = event else { return };
+        debug_assert_eq!(storage.0, memory.buffers.len(), "storages are numbered in order of allocation");
+        let name = &trace.storages[storage.0].name;
+        match fill {
+            Fill::Empty => drop(memory.allocate(name, *dtype, *len)),
+            Fill::Zeros => drop(memory.insert(name, Storage::zeros(dtype.carrier(), *len))),
+            Fill::Ones => drop(memory.insert(name, ones(dtype.carrier(), *len))),
+        }
+    }
+
+    /// Runs one launch on the memory.
+    pub fn launch(&self, memory: &mut Memory, launch: &KernelLaunch) -> Result<Cost> {
+        let (program, args) = self.prepare(launch)?;
+        let (wall, busy) = (Instant::now(), cpu::seconds());
+        let report = emulate::run(&program, memory, launch.grid, &args, &self.options)?;
+        Ok(Cost { wall_seconds: wall.elapsed().as_secs_f64(), cpu_seconds: cpu::seconds() - busy, programs: report.programs })
+    }
+
+    /// The compiled kernel and its run-time arguments.
+    fn prepare(&self, launch: &KernelLaunch) -> Result<(Arc<Program>, Vec<Arg>)> {
+        let module = self
+            .modules
+            .ast(&launch.module)
+            .ok_or_else(|| Diagnostic::new(&codes::INTERNAL, format!("no module {}", launch.module)))?;
+        let constexprs = kernel::constexpr_params(module, &launch.function)?;
+        let mut specs = Vec::new();
+        let mut args = Vec::new();
+        for (name, value) in &launch.args {
+            let spec = match value {
+                _ if constexprs.contains(name) => {
+                    ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?)
+                }
+                KernelArg::Tensor(tensor) => {
+                    args.push(Arg::Pointer(view(tensor)));
+                    ArgSpec::Pointer(tensor.dtype)
+                }
+                KernelArg::Int(value) => {
+                    args.push(Arg::Int(*value));
+                    ArgSpec::Int { bits: if i32::try_from(*value).is_ok() { 32 } else { 64 } }
+                }
+                KernelArg::Float(value) => {
+                    args.push(Arg::Float(*value));
+                    ArgSpec::Float
+                }
+                KernelArg::Bool(_) | KernelArg::None => {
+                    ArgSpec::Constexpr(constant(value).ok_or_else(|| misfit(launch, name, "a tensor", "a constexpr"))?)
+                }
+                KernelArg::Str(_) => return Err(misfit(launch, name, "a string", "a run-time parameter")),
+            };
+            specs.push((name.clone(), spec));
+        }
+        let key =
+            (launch.module.clone(), launch.function.clone(), specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect());
+        if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok((program.clone(), args));
+        }
+        let verified = kernel::compile(module, &launch.function, &Specialization { args: specs, ..Specialization::default() })?;
+        let program = Arc::new(Program::compile(&verified)?);
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, program.clone());
+        Ok((program, args))
+    }
+}
+
+fn misfit(launch: &KernelLaunch, name: &str, what: &str, param: &str) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(
+        &codes::HOST_LAUNCH,
+        format!("{}: argument `{name}` is {what}, but the parameter is {param}", launch.function),
+    ))
+}
+
+/// What the emulator lets a pointer made of this tensor touch.
+fn view(tensor: &HostTensor) -> View {
+    let origin = tensor.offset as usize;
+    View {
+        buffer: BufferId(tensor.storage.0),
+        pointer: origin,
+        shape: tensor.shape.clone(),
+        strides: tensor.strides.clone(),
+        origin,
+    }
+}
+
+fn constant(value: &KernelArg) -> Option<Constant> {
+    match value {
+        KernelArg::Tensor(_) => None,
+        KernelArg::Int(v) => Some(Constant::Int(*v)),
+        KernelArg::Float(v) => Some(Constant::Float(*v)),
+        KernelArg::Bool(v) => Some(Constant::Bool(*v)),
+        KernelArg::Str(v) => Some(Constant::Str(v.clone())),
+        KernelArg::None => Some(Constant::None),
+    }
+}
+
+fn ones(carrier: Carrier, len: usize) -> Storage {
+    match carrier {
+        Carrier::F64 => Storage::F64(vec![1.0; len]),
+        Carrier::F32 => Storage::F32(vec![1.0; len]),
+        Carrier::I64 => Storage::I64(vec![1; len]),
+        Carrier::Bool => Storage::Bool(vec![1; len]),
+    }
+}

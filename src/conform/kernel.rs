@@ -1,0 +1,209 @@
+//! One launch in isolation: generated operands, the wrapper's launches emulated, and the result
+//! compared with the reference on the *original* nodes. Twice:
+//!
+//! 1. *structure*: small integers, where contractions, sums, pools and copies must be bit-equal, so
+//!    that a dropped term or a wrong coordinate cannot hide;
+//! 2. *numerics*: seeded real numbers under a derived bound.
+//!
+//! What it does not catch: faults that need other shapes, and what `run.py` does between launches
+//! (that is the chain's to find).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::execute::{Cost, Executor};
+use crate::conform::inputs::{self, Kind};
+use crate::conform::subject::{Launch, Operand, Subject, entering, module_name, upstream};
+use crate::conform::verdict::{Error, Verdict, Word};
+use crate::conform::{compare, diagnose, exact, layout, prepare};
+use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::emit::manifest::SlotEntry;
+use crate::emulate::{self, BufferId, Memory, View};
+use crate::graph::{NodeId, ValueId};
+use crate::host::{self, Event};
+use crate::reference::{self, Env, Math};
+use crate::shape::{Shape, Strides};
+use crate::tensor::{Storage, Tensor};
+use crate::tolerance::Precision;
+
+/// Verifies one launch of a suite.
+pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
+    let passes = pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
+        Some(_) => Ok(structure),
+        None => pass(subject, executor, launch, Kind::Numerics),
+    });
+    match passes {
+        Ok(Outcome { error, mismatch, cost }) => Verdict {
+            word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
+            error: Some(error),
+            emulation_seconds: cost.wall_seconds,
+            programs: cost.programs,
+            diagnostics: mismatch.into_iter().collect(),
+        },
+        Err(diagnostic) => Verdict::fault(*diagnostic),
+    }
+}
+
+struct Outcome {
+    error: Error,
+    mismatch: Option<Diagnostic>,
+    cost: Cost,
+}
+
+fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> Result<Outcome> {
+    let graph = &subject.imported;
+    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+    let nodes = upstream(graph, &[launch.output], &given);
+    let mut env = Env::new();
+    let missing = inputs::generate(graph, &nodes, &entering(graph, &nodes), kind, subject.manifest.seed, &mut env)?;
+    for value in missing {
+        env.set(value, subject.weight(value)?);
+    }
+    let storages = storages(subject, launch, &mut env)?;
+    let (got, cost) = emulated(subject, executor, launch, storages)?;
+    let expected = Expected::of(subject, launch, &nodes, env, kind)?;
+    let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
+    let file = &subject.manifest.kernels[launch.kernel].file;
+    let mismatch =
+        diagnose::values(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison).map(|diagnostic| {
+            let diagnostic = diagnostic.note(format!("pass: {}", kind.name())).note(format!("layer: {}", launch.layer));
+            Diagnostic {
+                place: diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{file}", subject.name) })),
+                ..diagnostic
+            }
+        });
+    Ok(Outcome { error: Error::of(&comparison, &expected.derived), mismatch, cost })
+}
+
+/// What the output must be.
+pub struct Expected {
+    pub tensor: Arc<Tensor>,
+    pub derived: Derived,
+}
+
+impl Expected {
+    /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
+    /// `launch` is held to: equality where fp32 is exact on these operands, else a bound.
+    pub fn of(subject: &Subject, launch: &Launch, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<Expected> {
+        let graph = &subject.imported;
+        if kind == Kind::Structure {
+            let mut narrow = env.clone();
+            reference::evaluate(graph, nodes, &mut narrow, Math::F32)?;
+            if exact::is_exact(graph, nodes, &narrow) {
+                let tensor = narrow.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
+                return Ok(Expected { tensor, derived: Derived::exact() });
+            }
+        }
+        reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        let derived = derive(graph, nodes, &env, Precision::Ieee, Inputs::OwnLaw)?;
+        let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
+        Ok(Expected { tensor, derived })
+    }
+}
+
+impl Operand {
+    /// Whether it is an activation in a model input or buffer.
+    fn in_memory(&self) -> bool {
+        match self.slot {
+            SlotEntry::Input(_) | SlotEntry::Buffer(_) => !self.written(),
+            SlotEntry::Weight(_) => false,
+        }
+    }
+}
+
+/// The storage of each operand: its elements where its layout has them, nothing yet for the output.
+fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Storage>> {
+    let graph = &subject.imported;
+    let bases: Vec<&str> = launch
+        .operands
+        .iter()
+        .filter_map(|operand| match &operand.slot {
+            SlotEntry::Weight(base) => Some(base.as_str()),
+            SlotEntry::Input(_) | SlotEntry::Buffer(_) => None,
+        })
+        .collect();
+    let weights = prepare::values(&subject.rewritten, &bases, |name| {
+        let value = graph.find(name).ok_or_else(|| {
+            Box::new(
+                Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph"))
+                    .in_file(&subject.name),
+            )
+        })?;
+        env.get(value).cloned().map_or_else(|| subject.weight(value), Ok)
+    })?;
+    let storage = |operand: &Operand| {
+        let entry = &operand.entry;
+        match (&operand.slot, operand.imported) {
+            _ if operand.written() => Ok(Storage::zeros(operand.dtype.carrier(), entry.storage)),
+            (SlotEntry::Weight(base), _) => Ok(weights[base].storage().clone()),
+            (SlotEntry::Input(_) | SlotEntry::Buffer(_), Some(value)) => {
+                let tensor = env.get(value).cloned().ok_or_else(|| lost(subject, value))?;
+                let storage = layout::scatter(&tensor, entry);
+                if entry.storage < tensor.len() {
+                    // A layout that reads one place as several elements decides what the operand is.
+                    let read = layout::gather(&storage, tensor.dtype(), entry);
+                    env.set(value, read.reshaped(Shape::from_slice(tensor.shape())).ok_or_else(|| lost(subject, value))?);
+                }
+                Ok(storage)
+            }
+            (SlotEntry::Input(_) | SlotEntry::Buffer(_), None) => {
+                let what = format!("operand {} of {} lies in a buffer, but is no value of the model", entry.name, launch.layer);
+                Err(Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(&subject.name)))
+            }
+        }
+    };
+    launch.operands.iter().map(storage).collect()
+}
+
+/// Runs the wrapper's launches on the storages and reads the output back.
+fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost)> {
+    let kernel = &subject.manifest.kernels[launch.kernel];
+    let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
+    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
+    let mut memory = Memory::default();
+    let mut output = None;
+    for (operand, lanes) in launch.operands.iter().zip(storages) {
+        if operand.written() {
+            output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
+        } else {
+            memory.insert(&operand.entry.name, lanes);
+        }
+    }
+    let mut cost = Cost::default();
+    for event in &trace.events {
+        match event {
+            Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
+            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
+        }
+    }
+    let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
+    covered(subject, &memory, launch, buffer)?;
+    Ok((layout::gather(memory.lanes(buffer), output.dtype, &output.entry), cost))
+}
+
+/// Every element of the output was written.
+pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
+    let Some(output) = launch.operands.iter().find(|o| o.written()) else { return Ok(()) };
+    let origin = output.entry.offset as usize;
+    let (shape, strides) = (Shape::from_slice(&output.entry.shape), Strides::from_slice(&output.entry.strides));
+    let view = View { buffer, pointer: origin, shape, strides, origin };
+    match emulate::coverage(memory, &view) {
+        None => Ok(()),
+        Some(fault) => {
+            let kernel = &subject.manifest.kernels[launch.kernel];
+            let launched: Vec<String> = kernel.launches.iter().map(|l| format!("{:?} of {}", l.grid, l.function)).collect();
+            let fault = fault.note(format!("layer: {}", launch.layer)).note(format!("planned grid: {}", launched.join(", ")));
+            let place = fault.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
+            Err(Box::new(Diagnostic { place, ..fault }))
+        }
+    }
+}
+
+fn output_name(launch: &Launch) -> String {
+    launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
+}
+
+pub fn lost(subject: &Subject, value: ValueId) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for {}", subject.imported.value(value).name)))
+}

@@ -1,0 +1,93 @@
+//! Verdicts: what was found out about a kernel, in the five words of the report.
+
+use crate::conform::bound::Derived;
+use crate::conform::compare::Comparison;
+use crate::diag::{Class, Diagnostic};
+
+/// The word that sums a verdict up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// Every pass held.
+    Verified,
+    /// Addresses of every program, values of some.
+    Sampled,
+    /// The kernel, its wrapper or its model is wrong.
+    Failed,
+    /// Something in it cannot be run yet.
+    Unsupported,
+    /// Fuel, memory or time ran out.
+    Limit,
+    /// Nobody asked.
+    NotVerified,
+}
+
+impl Word {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Word::Verified => "verified",
+            Word::Sampled => "sampled",
+            Word::Failed => "failed",
+            Word::Unsupported => "unsupported",
+            Word::Limit => "limit",
+            Word::NotVerified => "not verified",
+        }
+    }
+
+    /// The word that a diagnostic of this class leads to.
+    pub fn of(class: Class) -> Word {
+        match class {
+            Class::Unsupported => Word::Unsupported,
+            Class::Limit => Word::Limit,
+            Class::Bug | Class::Usage | Class::Internal => Word::Failed,
+        }
+    }
+}
+
+/// How far the emulated values are from the reference, over all elements of a pass.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Error {
+    pub max_abs_err: f64,
+    pub max_rel_err: f64,
+    /// The largest |error| / tolerance; at most 1 where the pass held.
+    pub over_tolerance: f64,
+    /// The tolerance at the element where that ratio is largest.
+    pub tolerance: f64,
+    /// The tolerance as a formula.
+    pub formula: String,
+}
+
+impl Error {
+    pub fn of(comparison: &Comparison, derived: &Derived) -> Error {
+        Error {
+            max_abs_err: comparison.max_abs_err,
+            max_rel_err: comparison.max_rel_err,
+            over_tolerance: comparison.error_over_bound,
+            tolerance: comparison.worst.as_ref().map_or(0.0, |worst| worst.bound),
+            formula: derived.tolerance.describe(),
+        }
+    }
+}
+
+/// What is known of one kernel.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub word: Word,
+    /// The numerics pass; `None` when it did not get that far.
+    pub error: Option<Error>,
+    /// Wall seconds that the emulator spent on one launch of the numerics pass.
+    pub emulation_seconds: f64,
+    /// Programs of that launch.
+    pub programs: u64,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Verdict {
+    pub fn not_verified() -> Verdict {
+        Verdict { word: Word::NotVerified, error: None, emulation_seconds: 0.0, programs: 0, diagnostics: Vec::new() }
+    }
+
+    /// The verdict that a fault leads to.
+    pub fn fault(diagnostic: Diagnostic) -> Verdict {
+        Verdict { word: Word::of(diagnostic.class()), diagnostics: vec![diagnostic], ..Verdict::not_verified() }
+    }
+}

@@ -1,0 +1,473 @@
+//! Operations: what stands behind an operation's name, one arm a form of syntax.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Parser;
+use crate::diag::Result;
+use crate::kernel::ir::{
+    CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal, Region,
+    Type, Value,
+};
+use crate::kernel::{lower, print};
+
+impl<'t> Parser<'t> {
+    /// An operation behind its name, with its result types; `None` for an unknown one.
+    pub(super) fn operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
+        if let Some(int) = INT_BINARY.into_iter().find(|&o| print::int_name(o) == op) {
+            let ([a, b], ty) = self.same()?;
+            return Ok(Some((InstKind::Int(int, a, b), vec![ty])));
+        }
+        if let Some(float) = FLOAT_BINARY.into_iter().find(|&o| print::float_name(o) == op) {
+            let ([a, b], ty) = self.same()?;
+            return Ok(Some((InstKind::Float(float, a, b), vec![ty])));
+        }
+        if let Some(unary) = FLOAT_UNARY.into_iter().find(|&o| print::unary_name(o) == op) {
+            let ([a], ty) = self.same()?;
+            return Ok(Some((InstKind::Unary(unary, a), vec![ty])));
+        }
+        if let Some(cast) = CASTS.into_iter().find(|&o| print::cast_name(o) == op) {
+            let v = self.operand()?;
+            self.skip_attributes()?;
+            self.expect(":")?;
+            self.ty()?;
+            self.expect("to")?;
+            return Ok(Some((InstKind::Cast(cast, v), vec![self.ty()?])));
+        }
+        let parsed = match op {
+            // Every division of ours is correctly rounded.
+            "tt.precise_divf" => {
+                let ([a, b], ty) = self.same()?;
+                (InstKind::Float(FloatBinary::Div, a, b), vec![ty])
+            }
+            "arith.bitcast" => {
+                let v = self.operand()?;
+                self.expect(":")?;
+                self.ty()?;
+                self.expect("to")?;
+                (InstKind::Cast(CastKind::Bitcast, v), vec![self.ty()?])
+            }
+            "tt.get_program_id" | "tt.get_num_programs" => {
+                let axis = match self.word() {
+                    "x" => 0,
+                    "y" => 1,
+                    "z" => 2,
+                    _ => return self.error("expected a grid axis: x, y or z"),
+                };
+                self.expect(":")?;
+                let ty = self.ty()?;
+                (if op == "tt.get_program_id" { InstKind::ProgramId { axis } } else { InstKind::NumPrograms { axis } }, vec![ty])
+            }
+            "arith.constant" => self.constant()?,
+            "tt.make_range" => {
+                let map = self.attributes()?;
+                self.expect(":")?;
+                let ty = self.ty()?;
+                let (start, end) = (self.int_attribute(&map, "start")?, self.int_attribute(&map, "end")?);
+                match (i32::try_from(start), i32::try_from(end)) {
+                    (Ok(start), Ok(end)) => (InstKind::MakeRange { start, end }, vec![ty]),
+                    _ => return self.error("a range beyond 32 bits"),
+                }
+            }
+            "tt.splat" | "tt.broadcast" | "tt.reshape" | "tt.bitcast" => {
+                let v = self.operand()?;
+                self.skip_attributes()?;
+                let (_, to) = self.arrow()?;
+                let kind = match op {
+                    "tt.splat" => InstKind::Splat(v),
+                    "tt.broadcast" => InstKind::Broadcast(v),
+                    "tt.reshape" => InstKind::Reshape(v),
+                    _ => InstKind::Cast(CastKind::Bitcast, v),
+                };
+                (kind, vec![to])
+            }
+            "tt.fp_to_fp" => {
+                let v = self.operand()?;
+                if self.eat(",") {
+                    self.expect("rounding")?;
+                    self.expect("=")?;
+                    if self.word() != "rtne" {
+                        return self.error("only rtne rounding is supported");
+                    }
+                }
+                let (from, to) = self.arrow()?;
+                let wider = from.elem.bits() < to.elem.bits();
+                let kind = if wider { CastKind::FloatExt } else { CastKind::FloatTrunc };
+                (InstKind::Cast(kind, v), vec![to])
+            }
+            "tt.expand_dims" => {
+                let value = self.operand()?;
+                let map = self.attributes()?;
+                let axis = self.axis_attribute(&map, "axis")?;
+                (InstKind::ExpandDims { value, axis }, vec![self.arrow()?.1])
+            }
+            "tt.trans" => {
+                let value = self.operand()?;
+                let map = self.attributes()?;
+                let order = map.get("order").and_then(|text| text.strip_prefix("array<i32:")).and_then(|t| t.strip_suffix('>'));
+                let order = order.map(|text| text.split(',').map(|axis| axis.trim().parse()).collect());
+                let Some(Ok(order)) = order else { return self.error("expected `order = array<i32: …>`") };
+                (InstKind::Trans { value, order }, vec![self.arrow()?.1])
+            }
+            "tt.addptr" => {
+                let (ptr, offset) = (self.operand()?, self.comma_operand()?);
+                self.skip_attributes()?;
+                self.expect(":")?;
+                let ty = self.ty()?;
+                self.expect(",")?;
+                self.ty()?;
+                (InstKind::AddPtr { ptr, offset }, vec![ty])
+            }
+            "tt.load" => {
+                let list = self.operands()?;
+                self.skip_attributes()?;
+                self.expect(":")?;
+                let ty = self.ty()?;
+                let Elem::Ptr(to) = ty.elem else { return self.error("a load through something other than a pointer") };
+                let [ptr, rest @ ..] = list.as_slice() else { return self.error("a load needs a pointer") };
+                if rest.len() > 2 {
+                    return self.error("a load has at most three operands");
+                }
+                let kind = InstKind::Load { ptr: *ptr, mask: rest.first().copied(), other: rest.get(1).copied() };
+                (kind, vec![ty.with_elem(Elem::of(to))])
+            }
+            "tt.store" => {
+                let list = self.operands()?;
+                self.skip_attributes()?;
+                self.expect(":")?;
+                self.ty()?;
+                let [ptr, value, rest @ ..] = list.as_slice() else { return self.error("a store needs a pointer and a value") };
+                if rest.len() > 1 {
+                    return self.error("a store has at most three operands");
+                }
+                (InstKind::Store { ptr: *ptr, value: *value, mask: rest.first().copied() }, Vec::new())
+            }
+            "math.fma" => {
+                let ([a, b, c], ty) = self.same()?;
+                (InstKind::Fma(a, b, c), vec![ty])
+            }
+            "arith.cmpi" => {
+                let word = self.word();
+                let Some(predicate) = INT_PREDICATES.into_iter().find(|&p| print::int_predicate(p) == word) else {
+                    return self.error(format!("the predicate `{word}`"));
+                };
+                self.expect(",")?;
+                let ([a, b], ty) = self.same()?;
+                (InstKind::CompareInt(predicate, a, b), vec![ty.with_elem(Elem::I1)])
+            }
+            "arith.cmpf" => {
+                let word = self.word();
+                let Some(predicate) = FLOAT_PREDICATES.into_iter().find(|&p| print::float_predicate(p) == word) else {
+                    return self.error(format!("the predicate `{word}`"));
+                };
+                self.expect(",")?;
+                let ([a, b], ty) = self.same()?;
+                (InstKind::CompareFloat(predicate, a, b), vec![ty.with_elem(Elem::I1)])
+            }
+            "arith.select" => {
+                let (condition, then, other) = (self.operand()?, self.comma_operand()?, self.comma_operand()?);
+                self.skip_attributes()?;
+                self.expect(":")?;
+                let types = self.types()?;
+                let Some(ty) = types.last().cloned() else { return self.error("expected a type") };
+                (InstKind::Select { condition, then, other }, vec![ty])
+            }
+            "tt.dot" => {
+                let (a, b, acc) = (self.operand()?, self.comma_operand()?, self.comma_operand()?);
+                let mut precision = DotPrecision::Ieee;
+                if self.eat(",") {
+                    self.expect("inputPrecision")?;
+                    self.expect("=")?;
+                    let word = self.word();
+                    let Some(known) = PRECISIONS.into_iter().find(|&p| print::precision_name(p) == word) else {
+                        return self.error(format!("the precision `{word}`"));
+                    };
+                    precision = known;
+                }
+                self.skip_attributes()?;
+                self.expect(":")?;
+                self.ty()?;
+                self.expect("*")?;
+                self.ty()?;
+                self.expect("->")?;
+                (InstKind::Dot { a, b, acc, precision }, vec![self.ty()?])
+            }
+            "tt.assert" => {
+                let condition = self.operand()?;
+                self.expect(",")?;
+                let message = Arc::from(self.string()?.as_str());
+                self.skip_attributes()?;
+                self.expect(":")?;
+                self.ty()?;
+                (InstKind::Assert { condition, message }, Vec::new())
+            }
+            "tt.reduce" => self.reduce()?,
+            "scf.for" => self.for_loop()?,
+            "scf.if" => {
+                let condition = self.operand()?;
+                let types = if self.eat("->") { self.type_list()? } else { Vec::new() };
+                self.expect("{")?;
+                let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
+                let otherwise = if self.eat("else") {
+                    self.expect("{")?;
+                    self.region(|_| Ok(Vec::new()), "scf.yield")?
+                } else {
+                    Region::default()
+                };
+                self.skip_attributes()?;
+                (InstKind::If { condition, then, otherwise }, types)
+            }
+            "scf.while" => self.while_loop()?,
+            _ => return Ok(None),
+        };
+        Ok(Some(parsed))
+    }
+
+    fn comma_operand(&mut self) -> Result<Value> {
+        self.expect(",")?;
+        self.operand()
+    }
+
+    /// `%a, %b : type`.
+    fn same<const N: usize>(&mut self) -> Result<([Value; N], Type)> {
+        let list = self.operands()?;
+        self.skip_attributes()?;
+        self.expect(":")?;
+        let ty = self.ty()?;
+        match <[Value; N]>::try_from(list) {
+            Ok(list) => Ok((list, ty)),
+            Err(list) => self.error(format!("{} operands instead of {N}", list.len())),
+        }
+    }
+
+    fn constant(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        if self.peek("{") {
+            self.skip_balanced('{', '}')?;
+        }
+        for (word, int) in [("true", 1), ("false", 0)] {
+            if self.eat(word) {
+                if self.eat(":") {
+                    self.ty()?;
+                }
+                return Ok((InstKind::Constant(Literal::Int(int)), vec![Type::scalar(Elem::I1)]));
+            }
+        }
+        let dense = self.eat("dense<");
+        self.skip();
+        let start = self.at;
+        let rest = self.rest();
+        let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '>' | ':' | '[')).unwrap_or(rest.len());
+        let text = &rest[..end];
+        self.at += end;
+        if dense {
+            self.expect(">")?;
+        }
+        self.expect(":")?;
+        let ty = self.ty()?;
+        match read_literal(text, ty.elem) {
+            Some(literal) => Ok((InstKind::Constant(literal), vec![ty])),
+            None => {
+                self.at = start;
+                self.error(format!("`{text}` is no constant of {}", ty.elem))
+            }
+        }
+    }
+
+    fn reduce(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        self.expect("(")?;
+        let operands = self.operands()?;
+        self.expect(")")?;
+        self.expect("<")?;
+        let map = self.attributes()?;
+        let axis = self.axis_attribute(&map, "axis")?;
+        self.expect(">")?;
+        self.expect("(")?;
+        self.expect("{")?;
+        let combine = self.region(Self::region_label, "tt.reduce.return")?;
+        self.expect(")")?;
+        self.skip_attributes()?;
+        self.expect(":")?;
+        self.type_list()?;
+        self.expect("->")?;
+        let types = self.type_list()?;
+        Ok((InstKind::Reduce { operands: SmallVec::from_vec(operands), axis, combine }, types))
+    }
+
+    /// `(%arg = %init, …)`: names and initial values.
+    fn carried(&mut self) -> Result<(Vec<&'t str>, Vec<Value>)> {
+        let (mut names, mut init) = (Vec::new(), Vec::new());
+        self.expect("(")?;
+        while !self.eat(")") {
+            if !names.is_empty() {
+                self.expect(",")?;
+            }
+            names.push(self.value_name()?);
+            self.expect("=")?;
+            init.push(self.operand()?);
+        }
+        Ok((names, init))
+    }
+
+    fn for_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        let counter = self.value_name()?;
+        self.expect("=")?;
+        let lower = self.operand()?;
+        self.expect("to")?;
+        let upper = self.operand()?;
+        self.expect("step")?;
+        let step = self.operand()?;
+        let (mut names, mut init, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        if self.eat("iter_args") {
+            (names, init) = self.carried()?;
+            self.expect("->")?;
+            types = self.type_list()?;
+        }
+        self.expect(":")?;
+        let ty = self.ty()?;
+        self.expect("{")?;
+        if names.len() != types.len() {
+            return self.error("a type for each carried value");
+        }
+        let carried = types.clone();
+        let body = self.region(
+            |parser| {
+                let mut args = vec![parser.define(counter.to_owned(), counter, ty)];
+                args.extend(names.into_iter().zip(carried).map(|(name, ty)| parser.define(name.to_owned(), name, ty)));
+                Ok(args)
+            },
+            "scf.yield",
+        )?;
+        self.skip_attributes()?;
+        Ok((InstKind::For { lower, upper, step, init, body }, types))
+    }
+
+    fn while_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        let (names, init) = self.carried()?;
+        self.expect(":")?;
+        let from = self.type_list()?;
+        self.expect("->")?;
+        let types = self.type_list()?;
+        self.expect("{")?;
+        let before = self.region(
+            |parser| Ok(names.into_iter().zip(from).map(|(name, ty)| parser.define(name.to_owned(), name, ty)).collect()),
+            "scf.condition",
+        )?;
+        self.expect("do")?;
+        self.expect("{")?;
+        let after = self.region(Self::region_label, "scf.yield")?;
+        self.skip_attributes()?;
+        Ok((InstKind::While { init, before, after }, types))
+    }
+}
+
+fn read_literal(text: &str, elem: Elem) -> Option<Literal> {
+    if elem.is_float() {
+        if let Some(hex) = text.strip_prefix("0x") {
+            let bits = u64::from_str_radix(hex, 16).ok()?;
+            let x = match elem {
+                Elem::F64 => f64::from_bits(bits),
+                Elem::F16 => half::f16::from_bits(u16::try_from(bits).ok()?).to_f64(),
+                Elem::BF16 => half::bf16::from_bits(u16::try_from(bits).ok()?).to_f64(),
+                Elem::F32 => f64::from(f32::from_bits(u32::try_from(bits).ok()?)),
+                _ => return None,
+            };
+            return Some(Literal::Float(x));
+        }
+        return text.parse().ok().map(|x| lower::literal_of(x, elem));
+    }
+    let int: i64 = match text {
+        "true" => 1,
+        "false" => 0,
+        _ => text.parse().ok()?,
+    };
+    let wrapped = lower::wrap(int, elem);
+    (wrapped == int || elem == Elem::I1).then_some(Literal::Int(wrapped))
+}
+
+const INT_BINARY: [IntBinary; 17] = [
+    IntBinary::Add,
+    IntBinary::Sub,
+    IntBinary::Mul,
+    IntBinary::DivS,
+    IntBinary::DivU,
+    IntBinary::RemS,
+    IntBinary::RemU,
+    IntBinary::And,
+    IntBinary::Or,
+    IntBinary::Xor,
+    IntBinary::Shl,
+    IntBinary::ShrS,
+    IntBinary::ShrU,
+    IntBinary::MinS,
+    IntBinary::MinU,
+    IntBinary::MaxS,
+    IntBinary::MaxU,
+];
+
+const FLOAT_BINARY: [FloatBinary; 9] = [
+    FloatBinary::Add,
+    FloatBinary::Sub,
+    FloatBinary::Mul,
+    FloatBinary::Div,
+    FloatBinary::Rem,
+    FloatBinary::MinNum,
+    FloatBinary::MaxNum,
+    FloatBinary::Minimum,
+    FloatBinary::Maximum,
+];
+
+const FLOAT_UNARY: [FloatUnary; 14] = [
+    FloatUnary::Neg,
+    FloatUnary::Abs,
+    FloatUnary::Exp,
+    FloatUnary::Exp2,
+    FloatUnary::Log,
+    FloatUnary::Log2,
+    FloatUnary::Sqrt,
+    FloatUnary::SqrtRn,
+    FloatUnary::Rsqrt,
+    FloatUnary::Sin,
+    FloatUnary::Cos,
+    FloatUnary::Erf,
+    FloatUnary::Floor,
+    FloatUnary::Ceil,
+];
+
+const CASTS: [CastKind; 9] = [
+    CastKind::Trunc,
+    CastKind::ExtS,
+    CastKind::ExtU,
+    CastKind::IntToFloatS,
+    CastKind::IntToFloatU,
+    CastKind::FloatToIntS,
+    CastKind::FloatToIntU,
+    CastKind::FloatExt,
+    CastKind::FloatTrunc,
+];
+
+const INT_PREDICATES: [IntPredicate; 10] = [
+    IntPredicate::Eq,
+    IntPredicate::Ne,
+    IntPredicate::LtS,
+    IntPredicate::LeS,
+    IntPredicate::GtS,
+    IntPredicate::GeS,
+    IntPredicate::LtU,
+    IntPredicate::LeU,
+    IntPredicate::GtU,
+    IntPredicate::GeU,
+];
+
+const FLOAT_PREDICATES: [FloatPredicate; 7] = [
+    FloatPredicate::Oeq,
+    FloatPredicate::One,
+    FloatPredicate::Olt,
+    FloatPredicate::Ole,
+    FloatPredicate::Ogt,
+    FloatPredicate::Oge,
+    FloatPredicate::Une,
+];
+
+const PRECISIONS: [DotPrecision; 5] =
+    [DotPrecision::Ieee, DotPrecision::Tf32, DotPrecision::Tf32x3, DotPrecision::Bf16x3, DotPrecision::Bf16x6];

@@ -1,0 +1,288 @@
+//! Constant folding: exact, on integers and shapes.
+//!
+//! One forward walk; what an instruction is known to equal replaces its uses further down. A fold
+//! that would need a new instruction turns the folded one into a constant in place. The unfolded
+//! constants stay for `drop_dead`.
+
+use std::collections::HashMap;
+
+use super::Constants;
+use crate::kernel::ir::{
+    CastKind, Elem, Inst, InstKind, IntBinary, IntPredicate, Kernel, Literal, Region, Type, Value, ValueData,
+};
+use crate::kernel::lower::wrap;
+use crate::kernel::walk;
+
+pub fn fold(kernel: &mut Kernel) {
+    let mut folder = Folder { values: &kernel.values, constants: Constants::new(), replaced: HashMap::new() };
+    for block in &mut kernel.blocks {
+        let insts = std::mem::take(&mut block.insts);
+        block.insts = folder.insts(insts);
+        walk::terminator_operands_mut(&mut block.terminator, |v| folder.substitute(v));
+    }
+}
+
+struct Folder<'k> {
+    values: &'k [ValueData],
+    constants: Constants,
+    replaced: HashMap<Value, Value>,
+}
+
+/// What an instruction turns out to be.
+enum Known {
+    Literal(Literal),
+    Value(Value),
+}
+
+impl Folder<'_> {
+    fn ty(&self, value: Value) -> &Type {
+        &self.values[value.0 as usize].ty
+    }
+
+    fn substitute(&self, value: &mut Value) {
+        if let Some(&other) = self.replaced.get(value) {
+            *value = other;
+        }
+    }
+
+    fn int(&self, value: Value) -> Option<i64> {
+        match self.constants.get(&value) {
+            Some(Literal::Int(int)) => Some(*int),
+            Some(Literal::Float(_)) | None => None,
+        }
+    }
+
+    fn insts(&mut self, insts: Vec<Inst>) -> Vec<Inst> {
+        let mut out = Vec::with_capacity(insts.len());
+        for mut inst in insts {
+            walk::operands_mut(&mut inst.kind, |v| self.substitute(v));
+            // An `if` whose condition is known is its branch.
+            if let InstKind::If { condition, then, otherwise } = inst.kind {
+                match self.int(condition) {
+                    Some(known) => {
+                        let branch = if known != 0 { then } else { otherwise };
+                        out.extend(self.insts(branch.insts));
+                        for (&result, mut value) in inst.results.iter().zip(branch.yields) {
+                            self.substitute(&mut value);
+                            self.replaced.insert(result, value);
+                        }
+                        continue;
+                    }
+                    None => inst.kind = InstKind::If { condition, then, otherwise },
+                }
+            }
+            for region in walk::regions_mut(&mut inst.kind) {
+                self.region(region);
+            }
+            if let [result] = inst.results[..] {
+                match self.known(&inst.kind, result) {
+                    Some(Known::Literal(literal)) => inst.kind = InstKind::Constant(literal),
+                    Some(Known::Value(value)) => {
+                        self.replaced.insert(result, value);
+                        continue;
+                    }
+                    None => {}
+                }
+                if let InstKind::Constant(literal) = inst.kind {
+                    self.constants.insert(result, literal);
+                }
+            }
+            out.push(inst);
+        }
+        out
+    }
+
+    fn region(&mut self, region: &mut Region) {
+        let insts = std::mem::take(&mut region.insts);
+        region.insts = self.insts(insts);
+        region.yields.iter_mut().for_each(|v| self.substitute(v));
+    }
+
+    fn known(&self, kind: &InstKind, result: Value) -> Option<Known> {
+        let ty = self.ty(result);
+        match kind {
+            InstKind::Splat(v) | InstKind::Broadcast(v) | InstKind::Reshape(v) => {
+                self.constants.get(v).copied().map(Known::Literal)
+            }
+            InstKind::ExpandDims { value, axis: _ } | InstKind::Trans { value, order: _ } => {
+                self.constants.get(value).copied().map(Known::Literal)
+            }
+            InstKind::Int(op, a, b) => match (self.int(*a), self.int(*b)) {
+                (Some(x), Some(y)) => int_binary(*op, x, y, ty.elem).map(Known::Literal),
+                (None, Some(y)) => neutral_right(*op, y, ty.elem).then_some(Known::Value(*a)),
+                (Some(x), None) => neutral_left(*op, x, ty.elem).then_some(Known::Value(*b)),
+                (None, None) => None,
+            },
+            InstKind::CompareInt(predicate, a, b) => {
+                let (x, y) = (self.int(*a)?, self.int(*b)?);
+                let elem = self.ty(*a).elem;
+                Some(Known::Literal(Literal::Int(i64::from(compare(*predicate, x, y, elem)))))
+            }
+            InstKind::Select { condition, then, other } => {
+                if then == other {
+                    return Some(Known::Value(*then));
+                }
+                self.int(*condition).map(|known| Known::Value(if known != 0 { *then } else { *other }))
+            }
+            InstKind::Cast(cast, v) => {
+                let x = self.int(*v)?;
+                let from = self.ty(*v).elem;
+                match cast {
+                    CastKind::Trunc => Some(Known::Literal(Literal::Int(wrap(x, ty.elem)))),
+                    CastKind::ExtS => Some(Known::Literal(Literal::Int(if from == Elem::I1 { -x } else { x }))),
+                    CastKind::ExtU => Some(Known::Literal(Literal::Int(unsigned(x, from) as i64))),
+                    CastKind::IntToFloatS
+                    | CastKind::IntToFloatU
+                    | CastKind::FloatToIntS
+                    | CastKind::FloatToIntU
+                    | CastKind::FloatExt
+                    | CastKind::FloatTrunc
+                    | CastKind::Bitcast => None,
+                }
+            }
+            InstKind::AddPtr { ptr, offset } => (self.int(*offset) == Some(0)).then_some(Known::Value(*ptr)),
+            InstKind::ProgramId { axis: _ }
+            | InstKind::NumPrograms { axis: _ }
+            | InstKind::Constant(_)
+            | InstKind::MakeRange { start: _, end: _ }
+            | InstKind::Load { ptr: _, mask: _, other: _ }
+            | InstKind::Store { ptr: _, value: _, mask: _ }
+            | InstKind::Float(..)
+            | InstKind::Unary(..)
+            | InstKind::Fma(..)
+            | InstKind::CompareFloat(..)
+            | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::Reduce { operands: _, axis: _, combine: _ }
+            | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+            | InstKind::If { condition: _, then: _, otherwise: _ }
+            | InstKind::While { init: _, before: _, after: _ }
+            | InstKind::Assert { condition: _, message: _ } => None,
+        }
+    }
+}
+
+/// The bits of a sign-extended integer as an unsigned one of its width.
+fn unsigned(x: i64, elem: Elem) -> u64 {
+    match elem.bits() {
+        64 => x as u64,
+        bits => x as u64 & ((1 << bits) - 1),
+    }
+}
+
+/// A result in the element's width; `None` where the operation is undefined or would fault.
+fn int_binary(op: IntBinary, x: i64, y: i64, elem: Elem) -> Option<Literal> {
+    let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    let in_width = |shift: u64| shift < u64::from(elem.bits());
+    let result = match op {
+        IntBinary::Add => x.wrapping_add(y),
+        IntBinary::Sub => x.wrapping_sub(y),
+        IntBinary::Mul => x.wrapping_mul(y),
+        IntBinary::DivS if y != 0 && y != -1 => x / y,
+        IntBinary::RemS if y != 0 && y != -1 => x % y,
+        IntBinary::DivU if uy != 0 => (ux / uy) as i64,
+        IntBinary::RemU if uy != 0 => (ux % uy) as i64,
+        IntBinary::DivS | IntBinary::RemS | IntBinary::DivU | IntBinary::RemU => return None,
+        IntBinary::And => x & y,
+        IntBinary::Or => x | y,
+        IntBinary::Xor => x ^ y,
+        IntBinary::Shl if in_width(uy) => x << uy,
+        IntBinary::ShrS if in_width(uy) => x >> uy,
+        IntBinary::ShrU if in_width(uy) => (ux >> uy) as i64,
+        IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => return None,
+        IntBinary::MinS => x.min(y),
+        IntBinary::MaxS => x.max(y),
+        IntBinary::MinU => {
+            if ux <= uy {
+                x
+            } else {
+                y
+            }
+        }
+        IntBinary::MaxU => {
+            if ux >= uy {
+                x
+            } else {
+                y
+            }
+        }
+    };
+    // Wrapped results are left to run time, where they are reported if they reach an address.
+    let wrapped = wrap(result, elem);
+    let exact =
+        matches!(op, IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::DivU | IntBinary::RemU | IntBinary::ShrU);
+    let overflows = match op {
+        IntBinary::Add => x.checked_add(y).is_none_or(|r| wrap(r, elem) != r),
+        IntBinary::Sub => x.checked_sub(y).is_none_or(|r| wrap(r, elem) != r),
+        IntBinary::Mul => x.checked_mul(y).is_none_or(|r| wrap(r, elem) != r),
+        _ => !exact && wrapped != result,
+    };
+    (!overflows || elem == Elem::I1).then_some(Literal::Int(wrapped))
+}
+
+/// Whether `x op y` is `x` for every x.
+fn neutral_right(op: IntBinary, y: i64, elem: Elem) -> bool {
+    match op {
+        IntBinary::Add | IntBinary::Sub | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {
+            y == 0
+        }
+        IntBinary::Mul | IntBinary::DivS | IntBinary::DivU => y == 1,
+        IntBinary::And => y == wrap(-1, elem),
+        IntBinary::RemS | IntBinary::RemU | IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+    }
+}
+
+/// Whether `x op y` is `y` for every y.
+fn neutral_left(op: IntBinary, x: i64, elem: Elem) -> bool {
+    match op {
+        IntBinary::Add | IntBinary::Mul | IntBinary::Or | IntBinary::Xor | IntBinary::And => neutral_right(op, x, elem),
+        IntBinary::Sub
+        | IntBinary::DivS
+        | IntBinary::DivU
+        | IntBinary::RemS
+        | IntBinary::RemU
+        | IntBinary::Shl
+        | IntBinary::ShrS
+        | IntBinary::ShrU
+        | IntBinary::MinS
+        | IntBinary::MinU
+        | IntBinary::MaxS
+        | IntBinary::MaxU => false,
+    }
+}
+
+fn compare(predicate: IntPredicate, x: i64, y: i64, elem: Elem) -> bool {
+    let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    match predicate {
+        IntPredicate::Eq => x == y,
+        IntPredicate::Ne => x != y,
+        IntPredicate::LtS => x < y,
+        IntPredicate::LeS => x <= y,
+        IntPredicate::GtS => x > y,
+        IntPredicate::GeS => x >= y,
+        IntPredicate::LtU => ux < uy,
+        IntPredicate::LeU => ux <= uy,
+        IntPredicate::GtU => ux > uy,
+        IntPredicate::GeU => ux >= uy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_are_exact_or_not_made() {
+        let int = |op, x, y, elem| int_binary(op, x, y, elem);
+        assert_eq!(int(IntBinary::DivS, -7, 2, Elem::I32), Some(Literal::Int(-3)));
+        assert_eq!(int(IntBinary::RemS, -7, 2, Elem::I32), Some(Literal::Int(-1)));
+        assert_eq!(int(IntBinary::DivU, -1, 2, Elem::I8), Some(Literal::Int(127)));
+        assert_eq!(int(IntBinary::MaxU, -1, 2, Elem::I32), Some(Literal::Int(-1)));
+        assert_eq!(int(IntBinary::Add, i64::from(i32::MAX), 1, Elem::I32), None);
+        assert_eq!(int(IntBinary::Mul, i64::MAX, 2, Elem::I64), None);
+        assert_eq!(int(IntBinary::DivS, 1, 0, Elem::I32), None);
+        assert_eq!(int(IntBinary::Shl, 1, 32, Elem::I32), None);
+        assert_eq!(int(IntBinary::Xor, 1, 1, Elem::I1), Some(Literal::Int(0)));
+        assert!(neutral_right(IntBinary::And, 1, Elem::I1));
+        assert!(compare(IntPredicate::GtU, -1, 5, Elem::I32));
+    }
+}

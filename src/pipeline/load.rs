@@ -1,0 +1,105 @@
+//! From what the user names to a graph: a file, or a model of the registry.
+
+use std::path::Path;
+
+use crate::diag::{Diagnostic, codes};
+use crate::graph::{Graph, NodeId, Producer, Role, Weight};
+use crate::import::{Binding, Imported, onnx};
+use crate::registry::{self, Model, Registry, Size};
+use crate::target::Target;
+
+use super::{Options, Outcome, Weights};
+
+/// The suite's name and the imported model.
+pub fn load(options: &Options) -> Outcome<(String, Imported)> {
+    let imported = import(options)?;
+    if options.weights == Weights::Model {
+        let absent: Vec<Diagnostic> =
+            without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
+        if !absent.is_empty() {
+            return Err(absent);
+        }
+    }
+    Ok((stem(&options.model), imported))
+}
+
+/// A file that is there is read as it is, under the shapes that the working directory's registry has
+/// for its name; any other name must be a model of a registry.
+fn import(options: &Options) -> Outcome<Imported> {
+    let registries = registry::registries(Path::new(".")).map_err(super::one)?;
+    let path = &options.model;
+    let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let found = registry::find(&registries, &name).or_else(|| registry::find(&registries, &stem(path)));
+    if path.exists() {
+        let listed = found.filter(|(registry, _)| registry.is_local() || options.size == Size::Unit);
+        return onnx::load(path, &binding(options, listed.map(|(_, model)| model)));
+    }
+    let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
+    let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
+    match registry.bytes(model).map_err(super::one)? {
+        Some((file, bytes)) => onnx::from_bytes(&file, &bytes, &binding(options, Some(model))),
+        None => Err(vec![
+            Diagnostic::new(
+                &codes::NOT_OFFERED,
+                format!("a suite from operator shapes alone ({}) is not offered yet", model.name),
+            )
+            .help("name a model that has a file"),
+        ]),
+    }
+}
+
+/// What the user binds, then what the registry says.
+fn binding(options: &Options, model: Option<&Model>) -> Binding {
+    let listed = model.map(|model| model.shapes(options.size));
+    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), default_dim: None });
+    options.binding.clone().or(&weaker.unwrap_or_default())
+}
+
+fn no_such_model(path: &Path, registries: &[Registry]) -> Diagnostic {
+    let known = registry::names(registries).join(", ");
+    Diagnostic::new(&codes::FILE_UNREADABLE, "there is no such file, and the registry has no model of this name")
+        .in_file(path.display().to_string())
+        .help(format!("name an .onnx file, or a model of the registry: {known}"))
+}
+
+/// The suite's name: the file's name without its extension.
+pub fn stem(model: &Path) -> String {
+    model.file_stem().map_or_else(|| "model".to_owned(), |s| s.to_string_lossy().into_owned())
+}
+
+/// Names of weights that the file fills with one number or leaves out.
+fn without_elements(graph: &Graph) -> impl Iterator<Item = &str> {
+    let weights = graph.values().filter(|(_, v)| v.role != Role::Exact);
+    weights
+        .filter(|(_, v)| matches!(v.producer, Producer::Weight(Weight::Filled(_) | Weight::Missing)))
+        .map(|(_, v)| v.name.as_str())
+}
+
+fn missing_weight(graph: &Graph, name: &str) -> Diagnostic {
+    let message = format!("weight `{name}` has no elements of its own in the file, but --weights model asks for them");
+    Diagnostic::new(&codes::MODEL_INITIALIZER, message)
+        .in_file(graph.file.clone())
+        .help("use --weights auto to generate what is missing")
+}
+
+pub fn unknown_target(name: &str) -> Diagnostic {
+    let known: Vec<&str> = Target::all().iter().map(|t| t.name).collect();
+    Diagnostic::new(&codes::USAGE, format!("--target does not know `{name}`")).help(format!("use one of: {}", known.join(", ")))
+}
+
+/// A node's own name.
+pub fn node_name(graph: &Graph, node: NodeId) -> String {
+    graph.node(node).sources.first().map_or_else(|| format!("#{}", node.index()), |s| s.node.clone())
+}
+
+/// What a reader should know of the weights.
+pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
+    let filled = without_elements(&imported.graph).count();
+    match (options.weights, filled) {
+        (Weights::Seeded, _) => vec![format!("all weights are generated from seed {}", options.seed)],
+        (Weights::Auto | Weights::Model, 0) => Vec::new(),
+        (Weights::Auto | Weights::Model, n) => {
+            vec![format!("{n} weights that the file fills with one number are generated from seed {}", options.seed)]
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The stages in order, as library calls: [`plan`] (file → plan), [`decompose`] (file → verified
+//! suite) and [`verify`] (suite → verdicts).
+//!
+//! A stage that cannot serve a node reports it and goes on with the rest; only what makes the whole
+//! meaningless (an unreadable file, a folder in the way) ends a run.
+
+mod load;
+mod observe;
+mod options;
+mod report;
+mod verdicts;
+mod verify;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diag::Diagnostic;
+use crate::emit::{self, EmitOptions};
+use crate::fuse;
+use crate::import::Imported;
+use crate::select::{self, Planned, Served};
+use crate::target::Target;
+use crate::template::{BindOptions, Library};
+
+pub use observe::{Cancel, Observer, Silent};
+pub use options::{Options, VerifyScope, Weights};
+pub use report::{Layer, Report};
+use verdicts::Known;
+pub use verify::verify;
+
+/// What a fatal error leaves: every message, never empty.
+pub type Outcome<T> = std::result::Result<T, Vec<Diagnostic>>;
+
+/// A plan, the import it comes from, and what is missing in it.
+pub struct PlanOutcome {
+    pub imported: Imported,
+    pub planned: Planned,
+    /// Unsupported operators and clusters that no template serves.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Reads a model and plans it.
+pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<PlanOutcome> {
+    observer.stage("import", 0);
+    let (name, imported) = load::load(options)?;
+    cancel.check().map_err(one)?;
+    observer.stage("plan", 0);
+    let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
+    let mut library = Library::embedded().map_err(one)?;
+    if let Some(folder) = &options.templates {
+        library = library.with_folder(folder).map_err(one)?;
+    }
+    let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
+    let clusters = fuse::cluster(&graph, options.fuse, &Served { library: &library, target }).map_err(one)?;
+    let original = Arc::new(imported.graph.clone());
+    let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
+    let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
+    let problems = imported.unsupported.iter().cloned().chain(missing).collect();
+    Ok(PlanOutcome { imported, planned, problems })
+}
+
+/// Reads a model, plans it, writes the suite, and verifies the suite's files.
+pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-suite", load::stem(&options.model))));
+    emit::may_write(&output, options.force).map_err(one)?;
+    let PlanOutcome { imported, planned, problems } = plan(options, observer, cancel)?;
+    cancel.check().map_err(one)?;
+    observer.stage("emit", 0);
+    let plan = &planned.plan;
+    let missing = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor)).collect();
+    let emitting = EmitOptions {
+        seed: options.seed,
+        always_seeded: options.weights == Weights::Seeded,
+        settings: settings(options),
+        missing,
+    };
+    let mut files = emit::suite(plan, &emitting).map_err(one)?;
+    let mut report =
+        verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
+    report.notes.extend(load::notes(&imported, options));
+    report.problems.splice(0..0, problems);
+    let verdicts = verdicts::text(&report, &files, &Known::default());
+    files.insert(verdicts::VERDICTS.to_owned(), verdicts.into_bytes());
+    cancel.check().map_err(one)?;
+    emit::write(&files, &output, options.force).map_err(one)?;
+    report.suite = Some(output);
+    Ok(report)
+}
+
+/// How the plan was made, for the manifest.
+fn settings(options: &Options) -> Vec<(String, String)> {
+    let entries = [("fuse", options.fuse.name()), ("precision", "ieee"), ("target", options.target.as_str())];
+    entries.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+}
+
+fn one(diagnostic: Box<Diagnostic>) -> Vec<Diagnostic> {
+    vec![*diagnostic]
+}

@@ -1,0 +1,74 @@
+//! What one decomposition is asked to do.
+
+use std::path::PathBuf;
+
+use crate::fuse::Level;
+use crate::import::Binding;
+use crate::registry::Size;
+
+/// Everything that decides the result; two runs with equal options give equal suites.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A model file, or a name of the registry.
+    pub model: PathBuf,
+    /// The suite's folder; `None` for `<model>-suite` in the working directory.
+    pub output: Option<PathBuf>,
+    /// Stands before the registry's and the file's.
+    pub binding: Binding,
+    /// Which of the registry's shapes stand for a model that it lists.
+    pub size: Size,
+    pub fuse: Level,
+    pub target: String,
+    /// A folder of operator templates that stand before the built-in ones.
+    pub templates: Option<PathBuf>,
+    pub weights: Weights,
+    pub seed: u64,
+    pub verify: VerifyScope,
+    /// Verify only this kernel, node or template.
+    pub only: Option<String>,
+    /// Worker threads.
+    pub jobs: usize,
+    /// Overwrite a suite with edited files.
+    pub force: bool,
+}
+
+/// What is verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerifyScope {
+    /// Each kernel once, and the whole chain.
+    Unique,
+    /// Each launch, and the whole chain.
+    All,
+    None,
+}
+
+/// Whether real weights of the file are used where it has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weights {
+    /// Real ones where the file has them, generated ones elsewhere.
+    Auto,
+    /// Real ones; a weight without elements in the file is an error.
+    Model,
+    /// Generated ones everywhere.
+    Seeded,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            model: PathBuf::new(),
+            output: None,
+            binding: Binding::default(),
+            size: Size::Real,
+            fuse: Level::default(),
+            target: crate::target::DEFAULT.to_owned(),
+            templates: None,
+            weights: Weights::Auto,
+            seed: 0,
+            verify: VerifyScope::Unique,
+            only: None,
+            jobs: 1,
+            force: false,
+        }
+    }
+}

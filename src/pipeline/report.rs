@@ -1,0 +1,60 @@
+//! What one run found out, as data; `cli` prints it as a table or as JSON.
+
+use std::path::PathBuf;
+
+use crate::conform::chain::ChainReport;
+use crate::conform::verdict::{Verdict, Word};
+use crate::diag::Diagnostic;
+
+/// One launch of the suite, in order.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// The anchor's source node.
+    pub layer: String,
+    /// Every source node that the launch computes, with its framework's operator: (node, operator).
+    pub sources: Vec<(String, String)>,
+    pub template: String,
+    /// The kernel's file in the suite.
+    pub kernel: String,
+    /// The output's shape.
+    pub shape: Vec<usize>,
+    /// As the wrapper launches it.
+    pub grid: Option<[u32; 3]>,
+    /// Into [`Report::verdicts`].
+    pub verdict: usize,
+    /// Whether the run was asked about it (`--only`); tables leave the others out.
+    pub asked: bool,
+}
+
+/// Everything that a run has to say.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub model: String,
+    /// Where the suite was written or read.
+    pub suite: Option<PathBuf>,
+    pub layers: Vec<Layer>,
+    /// One a kernel, or one a launch when each was verified.
+    pub verdicts: Vec<Verdict>,
+    /// How many distinct kernels the suite has.
+    pub kernels: usize,
+    /// Buffers of `run.py` and their bytes in all.
+    pub buffers: (usize, u64),
+    pub chain: Option<ChainReport>,
+    /// What is wrong or missing besides the verdicts.
+    pub problems: Vec<Diagnostic>,
+    /// What a reader should know: replaced weights, views, skipped verification.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Every finding: problems, then the verdicts' and the chain's diagnostics.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        let chain = self.chain.iter().flat_map(|c| &c.diagnostics);
+        self.problems.iter().chain(self.verdicts.iter().flat_map(|v| &v.diagnostics)).chain(chain)
+    }
+
+    /// Whether every kernel and the chain were verified in full.
+    pub fn fully_verified(&self) -> bool {
+        self.verdicts.iter().all(|v| v.word == Word::Verified) && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
+    }
+}

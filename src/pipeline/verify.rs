@@ -1,0 +1,155 @@
+//! Verdicts for a suite's files: every distinct kernel, or every launch, and the chain.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::conform::chain::{self, ChainReport};
+use crate::conform::execute::Executor;
+use crate::conform::kernel;
+use crate::conform::subject::Subject;
+use crate::conform::verdict::Verdict;
+use crate::diag::{Diagnostic, Result, codes};
+use crate::emit::{self, Change, Files};
+use crate::emulate;
+
+use super::verdicts::{self, Known};
+use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope};
+
+/// Verifies a suite on disk: what changed since its last verdicts, or all of it.
+///
+/// `only` names a kernel, a layer or a template.
+pub fn verify(
+    suite: &Path,
+    only: Option<&str>,
+    all: bool,
+    jobs: usize,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Outcome<Report> {
+    let files = emit::read(suite).map_err(super::one)?;
+    let options = Options { only: only.map(str::to_owned), jobs, ..Options::default() };
+    let known = Known::of(&files);
+    let nothing = Known::default();
+    let trusted = if all { &nothing } else { &known };
+    let mut report = run(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    report.problems.extend(edited(suite).map_err(super::one)?);
+    let text = verdicts::text(&report, &files, &known);
+    if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
+        report.notes.push(format!("the verdicts are not kept: {}", refused.message));
+    }
+    Ok(Report { suite: Some(suite.to_owned()), ..report })
+}
+
+/// Files of a suite that are not what was emitted and that no emulation judges. Kernels and `run.py`
+/// may be edited: they are run.
+fn edited(suite: &Path) -> Result<Vec<Diagnostic>> {
+    let unreadable = |error: std::io::Error| {
+        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(suite.display().to_string()))
+    };
+    let changes = emit::edited(suite).map_err(unreadable)?.unwrap_or_default();
+    let judged = |path: &str| path == "run.py" || path.starts_with("kernels/");
+    let foreign = changes.iter().filter(|(path, change)| match change {
+        Change::Edited => !judged(path),
+        Change::Removed => true,
+        Change::Added => false,
+    });
+    let diagnostic = |(path, change): (&String, &Change)| {
+        Diagnostic::new(&codes::HOST_EDITED, format!("{change} since the suite was written"))
+            .in_file(suite.join(path).display().to_string())
+            .help("undo the change, or decompose the model again")
+    };
+    Ok(foreign.map(diagnostic).collect())
+}
+
+/// Verifies files. What is `known` holds already and is not run again.
+pub fn run(
+    name: &str,
+    files: &Files,
+    options: &Options,
+    known: &Known,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let subject = Subject::read(name, files)?;
+    let executor = Executor::new(&subject.modules, emulate::Options { threads: options.jobs, ..emulate::Options::default() });
+    let selected: Vec<bool> =
+        subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
+    if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
+        let help = "name a kernel's file, a layer or a template of the table";
+        return Err(Box::new(Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {name}")).help(help)));
+    }
+    let mut report =
+        Report { model: subject.manifest.name.clone(), kernels: subject.manifest.kernels.len(), ..Report::default() };
+    report.buffers = (subject.manifest.buffers.len(), buffer_bytes(&subject));
+    let mut by_kernel: HashMap<usize, usize> = HashMap::new();
+    observer.stage("verify", selected.iter().filter(|&&s| s).count());
+    for (launch, &selected) in subject.launches.iter().zip(&selected) {
+        cancel.check()?;
+        let entry = &subject.manifest.kernels[launch.kernel];
+        let shared = by_kernel.get(&launch.kernel).copied().filter(|_| options.verify != VerifyScope::All);
+        let verdict = match shared {
+            Some(at) => at,
+            None => {
+                let verdict = match options.verify {
+                    _ if !selected => Verdict::not_verified(),
+                    VerifyScope::None => Verdict::not_verified(),
+                    VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
+                        Some(verdict) => verdict,
+                        None => kernel::verify(&subject, &executor, launch),
+                    },
+                };
+                report.verdicts.push(verdict);
+                by_kernel.insert(launch.kernel, report.verdicts.len() - 1);
+                report.verdicts.len() - 1
+            }
+        };
+        if selected {
+            observer.step(&launch.layer);
+        }
+        report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
+    }
+    if options.verify != VerifyScope::None && options.only.is_none() {
+        observer.stage("chain", subject.launches.len());
+        let step = |layer: &str| {
+            observer.step(layer);
+            cancel.check()
+        };
+        report.chain = Some(match known.chain() {
+            Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
+            None => chain::verify(&subject, &executor, &step)?,
+        });
+    }
+    if !subject.manifest.missing.is_empty() {
+        report.notes.push(format!("no kernel computes: {}", subject.manifest.missing.join(", ")));
+    }
+    Ok(report)
+}
+
+fn layer(subject: &Subject, launch: &crate::conform::subject::Launch, verdict: usize) -> Layer {
+    let entry = &subject.manifest.kernels[launch.kernel];
+    let graph = &subject.imported;
+    let mut sources: Vec<(String, String)> = Vec::new();
+    for source in launch.covers.iter().flat_map(|&n| &graph.node(n).sources) {
+        let source = (source.node.clone(), source.operator.clone());
+        // Several nodes of the graph may come from one of the model's (Gemm).
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    let grid = entry.launches.last().map(|l| l.grid.map(|g| u32::try_from(g).unwrap_or(u32::MAX)));
+    Layer {
+        layer: launch.layer.clone(),
+        sources,
+        template: entry.template.clone(),
+        kernel: entry.file.clone(),
+        shape: graph.shape(launch.output).to_vec(),
+        grid,
+        verdict,
+        asked: true,
+    }
+}
+
+fn buffer_bytes(subject: &Subject) -> u64 {
+    let size = |name: &str| crate::dtype::DType::from_name(name).map_or(0, crate::dtype::DType::size);
+    subject.manifest.buffers.iter().map(|b| (b.len * size(&b.dtype)) as u64).sum()
+}

@@ -1,0 +1,336 @@
+//! The anchor probe's problems: for a template, small graphs whose every element tells where it is.
+//!
+//! Each problem of the manifest's `probe:` gives a cluster without fusion, one with an epilogue
+//! y + Σ cᵢ·coordᵢ and a full and a per-axis operand, and one a prologue x + Σ cᵢ·coordᵢ at each
+//! input, with cᵢ the row-major strides: a coordinate that is wrong by anything changes the number.
+//! All values are small integers, so a right kernel equals the reference bit for bit. Whoever can
+//! run kernels (`conform`) binds, emulates and compares.
+//!
+//! Does not catch: an anchor that is right on these shapes and wrong on others.
+
+use std::sync::Arc;
+
+use super::library::Template;
+use super::manifest::{Implements, ProbeSpec};
+use super::step::scalar;
+use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::DType;
+use crate::expr::index::Index;
+use crate::expr::{Binary, Constant, Expr, ExprBuilder, Node};
+use crate::graph::op::{Access, Conv, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
+use crate::graph::{Cluster, Graph, NodeId, ValueId, Weight};
+use crate::shape::{Shape, contiguous_strides, display};
+
+/// One cluster to bind, run and compare.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// `conv2d_resnet 2×3×9×8: prologue of X`.
+    pub name: String,
+    pub graph: Graph,
+    pub cluster: Cluster,
+    /// Whether integer inputs must give bit-equal results: not for functions that round.
+    pub exact: bool,
+}
+
+/// All probes of a template, with fp32 operands.
+///
+/// Errors: T001 when a problem of `probe:` lacks an operand's shape.
+pub fn probes(template: &Arc<Template>) -> Result<Vec<Probe>> {
+    let mut out = Vec::new();
+    for spec in &template.manifest.probe {
+        let probe = Problem { template, spec };
+        match template.manifest.implements {
+            Implements::Map if template.manifest.label.is_none() => out.extend(probe.maps()?),
+            _ => {
+                out.push(probe.build(Fusion::None)?);
+                out.push(probe.build(Fusion::Epilogue)?);
+                if template.manifest.implements != Implements::Map {
+                    for position in 0..template.manifest.inputs().len() {
+                        out.push(probe.build(Fusion::Prologue(position))?);
+                    }
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fusion {
+    None,
+    Epilogue,
+    Prologue(usize),
+}
+
+struct Problem<'a> {
+    template: &'a Arc<Template>,
+    spec: &'a ProbeSpec,
+}
+
+impl Problem<'_> {
+    fn invalid(&self, message: String) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(&codes::TEMPLATE_INVALID, message).in_file(self.template.manifest.file.name()))
+    }
+
+    fn shape(&self, operand: &str) -> Result<Shape> {
+        let shape = self.spec.shapes.iter().find(|(name, _)| name == operand).map(|(_, shape)| shape.clone());
+        shape.ok_or_else(|| self.invalid(format!("a problem of `probe:` has no shape for `{operand}`")))
+    }
+
+    fn list(&self, name: &str, axes: usize, default: usize) -> smallvec::SmallVec<[usize; 3]> {
+        let given = self.spec.lists.iter().find(|(known, _)| known == name);
+        match given {
+            Some((_, values)) => values.iter().map(|&v| usize::try_from(v).unwrap_or(0)).collect(),
+            None => smallvec::SmallVec::from_elem(default, axes),
+        }
+    }
+
+    fn first(&self, name: &str, default: usize) -> usize {
+        self.list(name, 1, default).first().copied().unwrap_or(default)
+    }
+
+    /// The operator of the template on this problem.
+    fn op(&self) -> Result<Op> {
+        let manifest = &self.template.manifest;
+        let output = self.shape(&manifest.output().name)?;
+        let axes = output.len().saturating_sub(2);
+        let pool = |kind: PoolKind, kernel: smallvec::SmallVec<[usize; 3]>| {
+            Op::Pool(Pool {
+                kind,
+                kernel,
+                strides: self.list("strides", axes, 1),
+                dilations: self.list("dilations", axes, 1),
+                pads_begin: self.list("pads_begin", axes, 0),
+                pads_end: self.list("pads_end", axes, 0),
+            })
+        };
+        Ok(match manifest.implements {
+            Implements::Conv => Op::Conv(Conv {
+                strides: self.list("strides", axes, 1),
+                dilations: self.list("dilations", axes, 1),
+                pads_begin: self.list("pads_begin", axes, 0),
+                pads_end: self.list("pads_end", axes, 0),
+                groups: self.first("groups", 1),
+            }),
+            Implements::MaxPool => pool(PoolKind::Max, self.list("kernel", axes, 1)),
+            Implements::AveragePool => {
+                pool(PoolKind::Average { count_pad: self.first("count_pad", 0) != 0 }, self.list("kernel", axes, 1))
+            }
+            Implements::AdaptiveAveragePool => pool(PoolKind::AdaptiveAverage, output[2..].iter().copied().collect()),
+            Implements::BatchNorm => Op::BatchNorm { epsilon: self.spec.epsilon.unwrap_or(0.0) },
+            Implements::MatMul => Op::MatMul,
+            Implements::Softmax => Op::Softmax { axis: self.first("axis", 0) },
+            Implements::Map => {
+                let names: Vec<(&str, DType)> = manifest.inputs().iter().map(|o| (o.name.as_str(), DType::F32)).collect();
+                let body = manifest.body.first().ok_or_else(|| self.invalid("a labelled template has a body".to_owned()))?;
+                let reads = manifest
+                    .inputs()
+                    .iter()
+                    .enumerate()
+                    .map(|(input, o)| Ok(broadcast(input, &self.shape(&o.name)?, output.len())))
+                    .collect::<Result<Vec<_>>>()?;
+                let label = manifest.label.clone().unwrap_or_default();
+                Op::Map(Map { label, dims: output, reads, body: scalar(body, &names)? })
+            }
+        })
+    }
+
+    fn role(&self, operand: &str, shape: &[usize]) -> Role {
+        match (self.template.manifest.implements, operand) {
+            (Implements::Conv, "W") => Role::Weight { fan_in: shape[1..].iter().product() },
+            (Implements::BatchNorm, "SCALE") => Role::Scale,
+            (Implements::BatchNorm, "BIAS") => Role::Bias,
+            (Implements::BatchNorm, "MEAN") => Role::Mean,
+            (Implements::BatchNorm, "VAR") => Role::Variance,
+            _ => Role::Activation,
+        }
+    }
+
+    fn build(&self, fusion: Fusion) -> Result<Probe> {
+        let manifest = &self.template.manifest;
+        let mut graph = Graph::new(format!("{} probe", self.template.name));
+        let (mut prologues, mut epilogues) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
+        for (position, operand) in manifest.inputs().iter().enumerate() {
+            let shape = self.shape(&operand.name)?;
+            let role = self.role(&operand.name, &shape);
+            let mut value = add_input(&mut graph, &operand.name, &shape, role);
+            if fusion == Fusion::Prologue(position) {
+                let (node, result) = located(&mut graph, &format!("{} located", operand.name), value, &[]);
+                prologues.push((position, node));
+                value = result;
+            }
+            inputs.push(Some(value));
+        }
+        for optional in manifest.optional.iter().filter(|_| fusion == Fusion::Epilogue) {
+            let sizes: Shape = optional.access.iter().map(|axis| self.axis_size(axis)).collect::<Result<_>>()?;
+            inputs.push(Some(add_input(&mut graph, &optional.name, &sizes, Role::Bias)));
+        }
+        let output = self.shape(&manifest.output().name)?;
+        let ty = TensorType { dtype: DType::F32, shape: output.clone() };
+        let anchor = graph.add_node(self.op()?, &inputs, vec![("value".to_owned(), ty)], Vec::new());
+        let mut value = graph.node(anchor).outputs[0];
+        if fusion == Fusion::Epilogue {
+            let full = add_input(&mut graph, "full", &output, Role::Activation);
+            let mut extras = vec![full];
+            for axis in 0..output.len() {
+                let mut shape: Shape = smallvec::SmallVec::from_elem(1, output.len());
+                shape[axis] = output[axis];
+                extras.push(add_input(&mut graph, &format!("along {axis}"), &shape, Role::Activation));
+            }
+            let (node, result) = located(&mut graph, "output", value, &extras);
+            epilogues.push(node);
+            value = result;
+        }
+        graph.set_outputs(vec![value]);
+        let what = match fusion {
+            Fusion::None => "alone".to_owned(),
+            Fusion::Epilogue => "epilogue".to_owned(),
+            Fusion::Prologue(position) => format!("prologue of {}", manifest.inputs()[position].name),
+        };
+        let first = self.spec.shapes.first().map_or_else(String::new, |(_, shape)| display(shape));
+        // Softmax rounds; a variance that is shifted by coordinates is no square.
+        let exact = match (manifest.implements, fusion) {
+            (Implements::Softmax, _) => false,
+            (Implements::BatchNorm, Fusion::Prologue(position)) => manifest.inputs()[position].name != "VAR",
+            (Implements::AveragePool | Implements::AdaptiveAveragePool, Fusion::Prologue(_)) => false,
+            _ => true,
+        };
+        Ok(Probe {
+            name: format!("{} {first}: {what}", self.template.name),
+            graph,
+            cluster: Cluster { anchor, prologues, epilogues },
+            exact,
+        })
+    }
+
+    fn axis_size(&self, axis: &str) -> Result<usize> {
+        let output = self.template.manifest.output();
+        let shape = self.shape(&output.name)?;
+        let at = output.dims.iter().position(|d| d.name == *axis);
+        at.and_then(|i| shape.get(i).copied()).ok_or_else(|| self.invalid(format!("no size for axis `{axis}`")))
+    }
+
+    /// Maps of every kind: coordinates alone, broadcast reads, transposed, shifted with padding,
+    /// divided and wrapped indices.
+    fn maps(&self) -> Result<Vec<Probe>> {
+        let output = self.shape(&self.template.manifest.output().name)?;
+        let dims: Vec<Index> = (0..output.len()).map(Index::Dim).collect();
+        let last = output.len().saturating_sub(1);
+        let along = |i: usize, f: &dyn Fn(Index) -> Index| {
+            let mut index = dims.clone();
+            if let Some(at) = index.get_mut(i) {
+                *at = f(at.clone());
+            }
+            index
+        };
+        let boxed = |i: Index| Box::new(i);
+        let reversed: Shape = output.iter().rev().copied().collect();
+        let mut halved = output.clone();
+        halved.iter_mut().take(1).for_each(|s| *s = s.div_ceil(2));
+        let kinds: Vec<(&str, Shape, Vec<Index>, OutOfBounds)> = vec![
+            ("transposed", reversed, dims.iter().rev().cloned().collect(), OutOfBounds::InBounds),
+            (
+                "padded",
+                output.clone(),
+                along(last, &|d| Index::Add(boxed(d), boxed(Index::Constant(-2)))),
+                OutOfBounds::Fill(7.0),
+            ),
+            ("halved", halved, along(0, &|d| Index::FloorDiv(boxed(d), 2)), OutOfBounds::InBounds),
+            (
+                "rolled",
+                output.clone(),
+                along(last, &|d| Index::Mod(boxed(Index::Add(boxed(d), boxed(Index::Constant(-3)))), output[last].max(1) as i64)),
+                OutOfBounds::InBounds,
+            ),
+        ];
+        let mut out = Vec::new();
+        for (kind, shape, index, oob) in kinds {
+            let mut graph = Graph::new(format!("{} probe", self.template.name));
+            let x = add_input(&mut graph, "x", &shape, Role::Activation);
+            let reads = vec![Access { input: 0, index, oob }];
+            let map = Map { label: kind.to_owned(), dims: output.clone(), reads, body: linear_body(&output, 1) };
+            let ty = TensorType { dtype: DType::F32, shape: output.clone() };
+            let node = graph.add_node(Op::Map(map), &[Some(x)], vec![("y".to_owned(), ty)], Vec::new());
+            let y = graph.node(node).outputs[0];
+            graph.set_outputs(vec![y]);
+            let name = format!("{} {}: {kind}", self.template.name, display(&output));
+            out.push(Probe { name, graph, cluster: Cluster::of(node), exact: true });
+        }
+        Ok(out)
+    }
+}
+
+fn add_input(graph: &mut Graph, name: &str, shape: &[usize], role: Role) -> ValueId {
+    let ty = TensorType { dtype: DType::F32, shape: Shape::from_slice(shape) };
+    let added = match role {
+        Role::Activation => graph.add_input(name, ty, role),
+        _ => graph.add_weight(name, ty, role, Weight::Missing),
+    };
+    added.expect("invariant: a probe's values have distinct names")
+}
+
+/// x + Σ extras + Σ cᵢ·coordᵢ over x's shape.
+fn located(graph: &mut Graph, name: &str, value: ValueId, extras: &[ValueId]) -> (NodeId, ValueId) {
+    let dims = Shape::from_slice(graph.shape(value));
+    let inputs: Vec<ValueId> = [value].into_iter().chain(extras.iter().copied()).collect();
+    let reads = inputs.iter().enumerate().map(|(i, &v)| broadcast(i, graph.shape(v), dims.len())).collect();
+    let body = linear_body(&dims, inputs.len());
+    let map = Map { label: "located".to_owned(), dims: dims.clone(), reads, body };
+    let ty = TensorType { dtype: DType::F32, shape: dims };
+    let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Some).collect();
+    let node = graph.add_node(Op::Map(map), &inputs, vec![(name.to_owned(), ty)], Vec::new());
+    (node, graph.node(node).outputs[0])
+}
+
+/// An operand read at the coordinates of a space of `rank` dimensions, aligned to the right.
+fn broadcast(input: usize, shape: &[usize], rank: usize) -> Access {
+    let lead = rank - shape.len().min(rank);
+    let at = |(i, &size): (usize, &usize)| if size == 1 { Index::Constant(0) } else { Index::Dim(lead + i) };
+    Access { input, index: shape.iter().enumerate().map(at).collect(), oob: OutOfBounds::InBounds }
+}
+
+/// The sum of `reads` reads and of the element's row-major position.
+fn linear_body(dims: &[usize], reads: usize) -> Expr {
+    let mut b = ExprBuilder::new();
+    let mut position = b.node(Node::Constant(Constant::Int(0)), DType::I64);
+    for (i, &stride) in contiguous_strides(dims).iter().enumerate().filter(|&(i, _)| dims[i] > 1) {
+        let coordinate = b.node(Node::Coordinate(i as u32), DType::I64);
+        let factor = b.node(Node::Constant(Constant::Int(stride)), DType::I64);
+        let term = b.binary(Binary::Mul, coordinate, factor);
+        position = b.binary(Binary::Add, position, term);
+    }
+    let mut sum = b.cast(position, DType::F32);
+    for k in 0..reads {
+        let read = b.read(k as u32, DType::F32);
+        sum = b.binary(Binary::Add, sum, read);
+    }
+    let expr = b.finish(sum);
+    crate::expr::simplify::simplify(&expr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+    use crate::template::{BindOptions, Layout, Library, bind};
+
+    #[test]
+    fn every_probe_of_every_template_binds() {
+        let library = Library::embedded().unwrap();
+        let mut count = 0;
+        for template in library.templates() {
+            for probe in probes(template).unwrap() {
+                let layout = |v: ValueId| Layout::contiguous(probe.graph.shape(v));
+                for target in ["sm_90", "ascend910b4"] {
+                    let target = Target::find(target).unwrap();
+                    let bound = bind(&probe.graph, &probe.cluster, &layout, &library, target, BindOptions::default());
+                    let bound = bound.unwrap_or_else(|e| panic!("{}: {e}", probe.name));
+                    assert_eq!(bound.kernel.template, template.name, "{}", probe.name);
+                }
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count} probes");
+    }
+}

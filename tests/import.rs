@@ -1,0 +1,111 @@
+//! Import against ONNX's own node tests: a case is imported, evaluated by the reference, and compared
+//! with the outputs that ONNX publishes. This is what catches a wrong lowering: everything later in
+//! the pipeline takes the imported graph for the truth.
+
+use decompose::diag::render::render;
+use decompose::dtype::DType;
+use decompose::graph::{Graph, Producer, Weight};
+use decompose::import::{Binding, onnx};
+use decompose::reference::{self, Env, Math};
+use decompose::tensor::{Storage, Tensor};
+use prost::Message;
+use tract_onnx::pb::{ModelProto, TensorProto};
+
+/// The cases' tensors are read here in a few lines of their own: typed fields or raw bytes.
+fn tensor(proto: &TensorProto) -> Tensor {
+    let shape: Vec<usize> = proto.dims.iter().map(|&d| d as usize).collect();
+    let raw = proto.raw_data.as_slice();
+    let integers = |dtype: DType| {
+        let signed = |bytes: &[u8]| {
+            let wide = bytes.iter().rev().fold(0i64, |value, &byte| value << 8 | i64::from(byte));
+            dtype.wrap(wide)
+        };
+        Tensor::new(dtype, shape.as_slice(), Storage::I64(raw.chunks(dtype.size()).map(signed).collect()))
+    };
+    let floats = |dtype: DType, lanes: Vec<f32>| Tensor::new(dtype, shape.as_slice(), Storage::F32(lanes));
+    match proto.data_type {
+        1 => floats(DType::F32, raw.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect()),
+        2 => integers(DType::U8),
+        3 => integers(DType::I8),
+        4 => integers(DType::U16),
+        5 => integers(DType::I16),
+        6 => integers(DType::I32),
+        7 => integers(DType::I64),
+        9 => Tensor::new(DType::Bool, shape.as_slice(), Storage::Bool(raw.to_vec())),
+        10 => floats(DType::F16, raw.as_chunks().0.iter().map(|&b| half::f16::from_le_bytes(b).to_f32()).collect()),
+        11 => Tensor::new(
+            DType::F64,
+            shape.as_slice(),
+            Storage::F64(raw.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect()),
+        ),
+        12 => integers(DType::U32),
+        13 => integers(DType::U64),
+        16 => floats(DType::BF16, raw.as_chunks().0.iter().map(|&b| half::bf16::from_le_bytes(b).to_f32()).collect()),
+        other => panic!("no case has the element type {other}"),
+    }
+}
+
+/// ONNX's expected outputs are computed in the operator's own type, the reference computes in f64.
+fn tolerance(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 2e-3,
+        DType::BF16 => 2e-2,
+        _ if dtype.is_float() => 1e-5,
+        _ => 0.0,
+    }
+}
+
+/// Why an output is not the expected one.
+fn difference(graph: &Graph, got: &Tensor, value: decompose::graph::ValueId, want: &Tensor) -> Option<String> {
+    if graph.dtype(value) != want.dtype() || got.shape() != want.shape() {
+        return Some(format!("{} {:?} instead of {} {:?}", graph.dtype(value), got.shape(), want.dtype(), want.shape()));
+    }
+    (0..want.len()).find_map(|i| {
+        let (a, b) = (got.storage().get_f64(i), want.storage().get_f64(i));
+        let close = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance(want.dtype()) * (1.0 + b.abs());
+        (!close).then(|| format!("element {i} is {a}, not {b}"))
+    })
+}
+
+fn run(model: &ModelProto) -> Result<(), String> {
+    let name = &model.graph.as_ref().unwrap().name;
+    let all = |errors: &[decompose::diag::Diagnostic]| errors.iter().map(|d| render(d, false)).collect::<Vec<_>>().join("\n");
+    let imported = onnx::from_bytes(name, &model.encode_to_vec(), &Binding::default()).map_err(|errors| all(&errors))?;
+    if !imported.unsupported.is_empty() {
+        return Err(all(&imported.unsupported));
+    }
+    let graph = decompose::graph::verify::verify(imported.graph).map_err(|errors| all(&errors))?;
+    let tensors: Vec<_> = model.training_info[0].initialization.as_ref().unwrap().initializer.iter().map(tensor).collect();
+    let (inputs, outputs) = tensors.split_at(graph.inputs().len());
+    let mut env = Env::new();
+    graph.inputs().iter().zip(inputs).for_each(|(&value, tensor)| env.set(value, tensor.clone()));
+    for (value, data) in graph.values() {
+        if let Producer::Weight(Weight::Data(tensor)) = &data.producer {
+            env.set(value, tensor.clone());
+        }
+    }
+    let nodes = graph.topological().map_err(|_| "a cycle".to_owned())?;
+    reference::evaluate(&graph, &nodes, &mut env, Math::F64).map_err(|error| render(&error, false))?;
+    assert_eq!(graph.outputs().len(), outputs.len());
+    let differences = graph.outputs().iter().zip(outputs).find_map(|(&value, want)| {
+        let got = env.get(value).ok_or("an output was not computed").ok()?;
+        difference(&graph, got, value, want)
+    });
+    differences.map_or(Ok(()), Err)
+}
+
+#[test]
+fn onnx_node_tests_hold() {
+    let pack = include_bytes!("import/node_tests.bin");
+    let mut rest = pack.as_slice();
+    let (mut count, mut failures) = (0, Vec::new());
+    while !rest.is_empty() {
+        let model = ModelProto::decode_length_delimited(&mut rest).unwrap();
+        count += 1;
+        if let Err(why) = run(&model) {
+            failures.push(format!("{}: {why}", model.graph.unwrap().name));
+        }
+    }
+    assert_eq!(count, include_str!("import/node_tests.txt").lines().count());
+    assert!(failures.is_empty(), "{} of {count} cases fail:\n{}", failures.len(), failures.join("\n"));
+}

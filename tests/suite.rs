@@ -1,0 +1,11 @@
+//! Whole suites: ResNet-50 from file to verdicts through the library, suites that were edited, and
+//! the command line's refusals. One binary, so that the crate is linked once.
+
+#[path = "suite/cli.rs"]
+mod cli;
+#[path = "suite/edits.rs"]
+mod edits;
+#[path = "suite/resnet50.rs"]
+mod resnet50;
+#[path = "suite/support.rs"]
+mod support;

@@ -1,0 +1,138 @@
+//! Edited suites: what `verify` finds after a change of a kernel, a wrapper or `run.py`.
+
+use std::path::{Path, PathBuf};
+
+use decompose::conform::verdict::Word;
+use decompose::fuse::Level;
+use decompose::pipeline::{self, Cancel, Silent};
+use decompose::registry::Size;
+
+use crate::support::{decompose, options, verify};
+
+/// A fused suite at unit shapes, in a folder that lives as long as the guard.
+fn suite() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = folder.path().join("suite");
+    decompose(&options(Size::Unit, Level::Basic, &suite));
+    (folder, suite)
+}
+
+/// The file of the kernel that computes a layer.
+fn kernel_of(suite: &Path, layer: &str) -> PathBuf {
+    let (report, _) = verify(suite);
+    suite.join(&report.layers.iter().find(|l| l.layer == layer).unwrap().kernel)
+}
+
+/// Replaces one occurrence of a text that must be there.
+fn edit(file: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "{} has no `{from}`:\n{text}", file.display());
+    std::fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
+#[test]
+fn an_unchanged_suite_is_not_verified_again_and_an_edited_kernel_is() {
+    let (_guard, suite) = suite();
+    let (report, codes) = verify(&suite);
+    assert_eq!(codes, Vec::<&str>::new());
+    assert!(report.verdicts.iter().all(|v| v.word == Word::Verified && v.programs == 0), "a known verdict ran again");
+    assert_eq!(report.chain.as_ref().unwrap().cost.programs, 0, "a known chain ran again");
+
+    let file = kernel_of(&suite, "maxpool");
+    edit(&file, "import triton\n", "import triton\n# a comment\n");
+    let (report, codes) = verify(&suite);
+    assert_eq!(codes, Vec::<&str>::new());
+    assert!(report.chain.as_ref().unwrap().cost.programs > 0, "the chain did not run again");
+    let ran: Vec<&str> =
+        report.layers.iter().filter(|l| report.verdicts[l.verdict].programs > 0).map(|l| l.layer.as_str()).collect();
+    assert_eq!(ran, ["maxpool"]);
+}
+
+/// One edit of one file, and the code that must be among what is found.
+fn caught(layer: Option<&str>, from: &str, to: &str, code: &str) {
+    let (_guard, suite) = suite();
+    let file = layer.map_or_else(|| suite.join("run.py"), |layer| kernel_of(&suite, layer));
+    edit(&file, from, to);
+    let (report, codes) = verify(&suite);
+    assert!(codes.contains(&code), "`{from}` → `{to}`: found {codes:?}, not {code}");
+    assert!(!report.fully_verified());
+}
+
+#[test]
+fn a_smaller_grid_is_caught() {
+    caught(Some("maxpool"), " * N * C,)](", " * N * (C - 1),)](", "A006");
+}
+
+#[test]
+fn a_wrong_stride_is_caught() {
+    caught(Some("layer1.0.conv2"), "x.stride(1)", "x.stride(2)", "C003");
+}
+
+#[test]
+fn a_wrong_constexpr_is_caught() {
+    caught(Some("layer1.0.conv2"), "PAD_H=1", "PAD_H=0", "C003");
+}
+
+#[test]
+fn a_dropped_mask_is_caught_with_its_line() {
+    let (_guard, suite) = suite();
+    let file = kernel_of(&suite, "layer1.0.conv2");
+    edit(&file, "(h >= 0) & (h < H) & ", "");
+    let (report, codes) = verify(&suite);
+    assert!(codes.contains(&"A001"), "found {codes:?}");
+    let fault = report.diagnostics().find(|d| d.code.id == "A001").unwrap();
+    let text = decompose::diag::render::render(fault, false);
+    assert!(text.contains("tl.load("), "the message does not show the load:\n{text}");
+}
+
+#[test]
+fn a_launch_out_of_order_is_caught() {
+    let (_guard, suite) = suite();
+    let run = suite.join("run.py");
+    let text = std::fs::read_to_string(&run).unwrap();
+    let at = |layer: &str| text.find(&format!("    # {layer}\n")).unwrap();
+    let (first, second, end) = (at("layer1.0.conv1"), at("layer1.0.conv2"), at("layer1.0.conv3"));
+    let swapped = [&text[..first], &text[second..end], &text[first..second], &text[end..]].concat();
+    std::fs::write(&run, swapped).unwrap();
+    let (_, codes) = verify(&suite);
+    assert!(codes.contains(&"H004"), "found {codes:?}");
+}
+
+#[test]
+fn a_wrong_buffer_is_caught() {
+    let (_guard, suite) = suite();
+    let run = suite.join("run.py");
+    let text = std::fs::read_to_string(&run).unwrap();
+    let line =
+        text.lines().skip_while(|l| *l != "    # layer2.0.conv2").find(|l| l.contains("b1")).unwrap_or_else(|| panic!("{text}"));
+    edit(&run, line, &line.replace("b1", "b0"));
+    let (report, codes) = verify(&suite);
+    assert!(!codes.is_empty() && !report.fully_verified(), "nothing found");
+}
+
+#[test]
+fn an_edited_preparation_is_caught() {
+    caught(None, "torch.sqrt(", "torch.rsqrt(", "H004");
+}
+
+#[test]
+fn files_that_no_emulation_judges_must_be_as_emitted() {
+    let (_guard, suite) = suite();
+    std::fs::write(suite.join("notes.txt"), "mine").unwrap();
+    assert_eq!(verify(&suite).1, Vec::<&str>::new());
+    edit(&suite.join("weights.py"), "import math\n", "import math\n\n");
+    assert_eq!(verify(&suite).1, ["H004"]);
+}
+
+#[test]
+fn an_edited_suite_is_not_overwritten_without_force() {
+    let (_guard, suite) = suite();
+    let file = kernel_of(&suite, "maxpool");
+    edit(&file, "import triton\n", "import triton\n# mine\n");
+    let again = options(Size::Unit, Level::Basic, &suite);
+    let refusal = pipeline::decompose(&again, &Silent, &Cancel::default()).unwrap_err();
+    assert_eq!(refusal.iter().map(|d| d.code.id).collect::<Vec<_>>(), ["U005"]);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("# mine"));
+    decompose(&decompose::pipeline::Options { force: true, ..again });
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("# mine"));
+}
