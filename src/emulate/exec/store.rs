@@ -75,14 +75,14 @@ impl Machine<'_> {
         let (program, id) = (self.linear, extent.buffer);
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
-        let Scratch { lanes, values: gathered, .. } = &mut self.scratch;
+        let Scratch { masks, values: gathered, .. } = &mut self.scratch;
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
-            let mask = resolved.line_mask(index, inner, lanes);
+            let mask = resolved.line_mask(index, inner, masks);
             let (range, active) = match mask {
                 LineMask::Range(from, to) => ((from, to), None),
-                LineMask::Lanes => ((0, resolved.shape[inner]), Some(lanes.as_slice())),
+                LineMask::Lanes(from, to) => ((from, to), Some(masks.lanes.as_slice())),
             };
             if range.0 >= range.1 {
                 return Ok(());
