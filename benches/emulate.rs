@@ -59,7 +59,9 @@ fn best(rounds: usize, mut once: impl FnMut() -> RunReport) -> (f64, RunReport) 
     let repeats = (0.06 / start.elapsed().as_secs_f64()).ceil().clamp(1.0, 1000.0) as usize;
     let round = |once: &mut dyn FnMut() -> RunReport| {
         let start = cpu_nanoseconds();
-        (0..repeats).for_each(|_| drop(once()));
+        for _ in 0..repeats {
+            once();
+        }
         (cpu_nanoseconds() - start) as f64 / 1e6 / repeats as f64
     };
     ((0..rounds).map(|_| round(&mut once)).fold(f64::MAX, f64::min), report)

@@ -38,10 +38,9 @@ pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut 
     };
     if pool.lazy
         && let (Cell::Ints(block), Cell::Int(s)) = (&a, &b)
+        && let Some(mask) = affine_range(predicate, elem, block, *s)
     {
-        if let Some(mask) = affine_range(predicate, elem, block, *s) {
-            return Cell::Mask(mask);
-        }
+        return Cell::Mask(mask);
     }
     let taints = united_taints(&[&a, &b], &layout).and_then(taint::seal);
     let mut out = pool.u8(layout.stored());
@@ -140,7 +139,7 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
 fn float_lane(predicate: FloatPredicate, x: f64, y: f64) -> bool {
     match predicate {
         FloatPredicate::Oeq => x == y,
-        FloatPredicate::One => x < y || x > y,
+        FloatPredicate::One => (x < y) | (x > y),
         FloatPredicate::Olt => x < y,
         FloatPredicate::Ole => x <= y,
         FloatPredicate::Ogt => x > y,
@@ -162,7 +161,7 @@ pub fn floats(predicate: FloatPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &
         let (x, y) = (side_f32(a, &layout), side_f32(b, &layout));
         match predicate {
             FloatPredicate::Oeq => map2(&x, &y, &mut out, |x, y| u8::from(x == y)),
-            FloatPredicate::One => map2(&x, &y, &mut out, |x, y| u8::from(x < y || x > y)),
+            FloatPredicate::One => map2(&x, &y, &mut out, |x, y| u8::from((x < y) | (x > y))),
             FloatPredicate::Olt => map2(&x, &y, &mut out, |x, y| u8::from(x < y)),
             FloatPredicate::Ole => map2(&x, &y, &mut out, |x, y| u8::from(x <= y)),
             FloatPredicate::Ogt => map2(&x, &y, &mut out, |x, y| u8::from(x > y)),

@@ -183,12 +183,7 @@ fn lines_body<T: Copy>(
     let total = out.len();
     let term = tile.terms[inner];
     tile.for_each_line(inner, |index| {
-        let mut place = 0;
-        for axis in 0..tile.rank {
-            if axis != inner {
-                place += index[axis] * layout.stride(axis);
-            }
-        }
+        let place = tile.line_place(index, inner, layout);
         let line = &mut out[place..place + n];
         let base = tile.line_base(index, inner);
         match tile.line_mask(index, inner, masks) {

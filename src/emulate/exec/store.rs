@@ -87,12 +87,7 @@ impl Machine<'_> {
             if range.0 >= range.1 {
                 return Ok(());
             }
-            let mut place = 0;
-            for axis in 0..resolved.rank {
-                if axis != inner {
-                    place += index[axis] * layout.stride(axis);
-                }
-            }
+            let place = resolved.line_place(index, inner, &layout);
             if let Some(taints) = taints {
                 let bad = |i: usize| active.is_none_or(|l| l[i] != 0) && taints[place + i * step] & watched != 0;
                 if (range.0..range.1).any(bad) {

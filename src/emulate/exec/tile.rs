@@ -340,13 +340,19 @@ impl<'c> Resolved<'c> {
     /// Address of lane 0 of the line at `index` (the inner coordinate does not matter).
     #[inline]
     pub fn line_base(&self, index: &[usize; MAX_RANK], inner: usize) -> i64 {
-        let mut base = self.base;
-        for axis in 0..self.rank {
-            if axis != inner {
-                base = base.wrapping_add(self.terms[axis].at(index[axis]));
-            }
-        }
-        base
+        self.along_outer(index, inner).fold(self.base, |base, (axis, i)| base.wrapping_add(self.terms[axis].at(i)))
+    }
+
+    /// Axes other than the line's, with their coordinate.
+    #[inline(always)]
+    fn along_outer<'i>(&self, index: &'i [usize; MAX_RANK], inner: usize) -> impl Iterator<Item = (usize, usize)> + 'i {
+        index.iter().copied().enumerate().take(self.rank).filter(move |&(axis, _)| axis != inner)
+    }
+
+    /// Place of a line's first lane in a block of some layout.
+    #[inline(always)]
+    pub fn line_place(&self, index: &[usize; MAX_RANK], inner: usize, layout: &Layout) -> usize {
+        self.along_outer(index, inner).map(|(axis, i)| i * layout.stride(axis)).sum()
     }
 
     /// The mask of a line.
@@ -356,11 +362,7 @@ impl<'c> Resolved<'c> {
             return LineMask::Range(self.active[0].0, self.active[0].1);
         }
         let (mut from, mut to) = self.active[inner];
-        for axis in 0..self.rank {
-            if axis == inner {
-                continue;
-            }
-            let i = index[axis];
+        for (axis, i) in self.along_outer(index, inner) {
             let (f, t) = self.active[axis];
             if i < f || i >= t || self.bytes[axis].iter().any(|b| b[i] == 0) {
                 return LineMask::Range(0, 0);
@@ -369,12 +371,7 @@ impl<'c> Resolved<'c> {
         // Bands that narrow the range come first, the others make bytes.
         let mut by_lane: SmallVec<[(usize, i64); 2]> = SmallVec::new();
         for (number, band) in self.bands.iter().enumerate() {
-            let mut base = band.base;
-            for axis in 0..self.rank {
-                if axis != inner {
-                    base = base.wrapping_add(band.terms[axis].at(index[axis]));
-                }
-            }
+            let base = self.along_outer(index, inner).fold(band.base, |b, (axis, i)| b.wrapping_add(band.terms[axis].at(i)));
             let (l, h) = if (from, to) == self.active[inner] { band.hulls[inner] } else { band.terms[inner].hull(from, to) };
             let (least, most) = (base.saturating_add(l), base.saturating_add(h));
             if least >= band.lo && most < band.hi {
@@ -423,12 +420,7 @@ impl<'c> Resolved<'c> {
             lanes.iter_mut().zip(*bytes).for_each(|(lane, &b)| *lane &= b);
         }
         for (bytes, layout) in &self.blocks {
-            let mut place = 0;
-            for axis in 0..self.rank {
-                if axis != inner {
-                    place += index[axis] * layout.stride(axis);
-                }
-            }
+            let place = self.line_place(index, inner, layout);
             let step = layout.stride(inner);
             for (i, lane) in lanes.iter_mut().enumerate() {
                 *lane &= bytes[place + i * step];
