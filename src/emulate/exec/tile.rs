@@ -48,6 +48,9 @@ impl Term<'_> {
 const ZERO: Term<'static> = Term::Affine { base: 0, step: 0 };
 
 struct Band<'c> {
+    /// Which of the mask's conjuncts it is: bands that hold for the whole tile are not listed, so
+    /// that a band's place in the list does not name it.
+    conjunct: usize,
     base: i64,
     terms: [Term<'c>; MAX_RANK],
     /// Range of each term over the active lanes of its axis.
@@ -180,9 +183,9 @@ pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> 
     if resolved.empty {
         return Some(resolved);
     }
-    for conjunct in &tile.mask {
+    for (number, conjunct) in tile.mask.iter().enumerate() {
         if let Conjunct::Band { sum, lo, hi } = conjunct {
-            resolved.band(sum, *lo, *hi, cells)?;
+            resolved.band(number, sum, *lo, *hi, cells)?;
         }
     }
     if resolved.empty {
@@ -281,7 +284,7 @@ impl<'c> Resolved<'c> {
         if (from, to) == self.active[inner] { self.hulls[inner] } else { self.terms[inner].hull(from, to) }
     }
 
-    fn band(&mut self, sum: &Sum, lo: Option<Slot>, hi: Option<Slot>, cells: &'c Cells) -> Option<()> {
+    fn band(&mut self, conjunct: usize, sum: &Sum, lo: Option<Slot>, hi: Option<Slot>, cells: &'c Cells) -> Option<()> {
         let base = integer(cells, sum.base)?;
         let terms = terms(sum, cells)?;
         let lo = lo.map_or(Some(i64::MIN), |s| integer(cells, s))?;
@@ -295,7 +298,7 @@ impl<'c> Resolved<'c> {
             self.empty = true;
             return Some(());
         }
-        self.bands.push(Band { base, terms, hulls, lo, hi });
+        self.bands.push(Band { conjunct, base, terms, hulls, lo, hi });
         Some(())
     }
 
@@ -445,10 +448,11 @@ impl<'c> Resolved<'c> {
             let empty = || Remembered { generation: 0, tile: 0, band: 0, limits: (0, 0), lanes: Vec::new() };
             masks.remembered.resize_with(REMEMBERED, empty);
         }
-        let old = &mut masks.remembered[Masks::slot(self.id, number, base)];
-        let current = old.generation == masks.generation && old.tile == self.id && old.band == number && old.limits == (lo, hi);
+        let conjunct = band.conjunct;
+        let old = &mut masks.remembered[Masks::slot(self.id, conjunct, base)];
+        let current = old.generation == masks.generation && old.tile == self.id && old.band == conjunct && old.limits == (lo, hi);
         if !current || old.lanes.len() != lanes.len() {
-            (old.generation, old.tile, old.band, old.limits) = (masks.generation, self.id, number, (lo, hi));
+            (old.generation, old.tile, old.band, old.limits) = (masks.generation, self.id, conjunct, (lo, hi));
             old.lanes.clear();
             old.lanes.extend(term.iter().map(|&v| u8::from((v >= lo) & (v < hi))));
         }
