@@ -50,8 +50,8 @@ pub(super) fn declared(info: &ValueInfoProto) -> Option<Declared> {
 pub(super) struct Sizes {
     pub shapes: BTreeMap<String, Shape>,
     dims: BTreeMap<String, usize>,
-    /// Whether an input has another shape than the file fixes, so that its other declarations
-    /// need not hold any more.
+    /// Whether an input, or a pool's output, has another shape than the file fixes, so that its
+    /// other declarations need not hold any more.
     pub overridden: bool,
 }
 
