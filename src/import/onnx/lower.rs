@@ -14,7 +14,7 @@ use super::attributes::Attributes;
 use super::node::{Context, Failure, Known, Operand};
 use super::report::Report;
 use super::types::{self, Declared, Sizes};
-use super::{decode, source, structure, table, tensor};
+use super::{decode, limits, source, structure, table, tensor};
 use crate::diag::{Code, Diagnostic, codes};
 use crate::graph::op::View;
 use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
@@ -269,6 +269,14 @@ impl<'m> Lowering<'m> {
                 let shape = display(&self.ty(&operand).shape);
                 self.report
                     .file(&codes::MODEL_EMPTY_DIMENSION, format!("output `{}` is {shape}: a dimension has size 0", info.name));
+                continue;
+            }
+            let dtype = self.ty(&operand).dtype;
+            if !limits::is_offered(dtype) {
+                // A refused node has said so; an input or a constant has not.
+                if !matches!(&operand, Operand::Graph(id) if self.opaque.contains(id)) {
+                    self.report.output(&codes::DTYPE_UNSUPPORTED, &info.name, &format!("has the element type {dtype}"));
+                }
                 continue;
             }
             let value = self.materialize(&operand);

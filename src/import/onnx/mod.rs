@@ -10,6 +10,7 @@
 
 mod attributes;
 mod decode;
+mod limits;
 mod lower;
 mod node;
 mod ops;

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tract_onnx::pb::NodeProto;
 
 use super::attributes::Attributes;
+use super::limits;
 use super::lower::Lowering;
 use crate::diag::{Code, codes};
 use crate::dtype::DType;
@@ -224,6 +225,9 @@ impl<'m> Context<'_, 'm> {
 
     /// Makes output 0 a weight without elements of its own.
     pub fn bind_weight(&mut self, ty: TensorType, weight: Weight) -> Result<(), Failure> {
+        if let Some(message) = limits::too_large(&ty.shape) {
+            return Err(Failure::Invalid(&codes::MEMORY, format!("the output {message}")));
+        }
         let name = self.output(0)?;
         let value = self.lowering.add_weight(name, ty, Role::Activation, weight);
         self.absorbed = Some(Absorbed::Weight);
@@ -253,6 +257,7 @@ impl<'m> Context<'_, 'm> {
                 return Ok(Operand::Known(Arc::new(Known { name, tensor: Arc::new(tensor), exact })));
             }
         }
+        limits::check(&op, &types, &outputs)?;
         let operands_too =
             types.iter().flatten().map(|&ty| ("an operand", ty)).chain(outputs.iter().map(|ty| ("its output", ty)));
         if let Some((what, empty)) = { operands_too }.find(|(_, ty)| ty.shape.contains(&0)) {

@@ -88,6 +88,11 @@ impl Report {
         self.value(code, format!("input `{name}` {message}"), format!("input `{name}`"))
     }
 
+    /// An output that cannot be given.
+    pub fn output(&mut self, code: &'static Code, name: &str, message: &str) {
+        self.value(code, format!("output `{name}` {message}"), String::new());
+    }
+
     fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {
         if code == &codes::EXTERNAL_DATA {
             self.external.push(message);
