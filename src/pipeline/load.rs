@@ -50,7 +50,7 @@ fn import(options: &Options, library: &Library) -> Outcome<Imported> {
 /// What the user binds, then what the registry says.
 fn binding(options: &Options, model: Option<&Model>) -> Binding {
     let listed = model.map(|model| model.shapes(options.size));
-    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), default_dim: None });
+    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), ..Binding::default() });
     options.binding.clone().or(&weaker.unwrap_or_default())
 }
 
