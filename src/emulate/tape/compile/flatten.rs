@@ -1,0 +1,208 @@
+//! Streams laid out flat: one tape with jumps.
+
+use super::*;
+
+type Exit = (Option<Slot>, Vec<(usize, Vec<Handover>)>);
+
+/// Streams laid out flat.
+pub(super) struct Layout {
+    place: Placer,
+    code: Vec<Instruction>,
+    /// Reads of each cell, by stream.
+    readers: HashMap<Slot, Vec<StreamId>>,
+    carried: HashMap<Slot, StreamId>,
+    tables: Vec<usize>,
+    /// Calls of combine functions by stream, to be resolved to places.
+    combines: HashMap<usize, usize>,
+}
+
+impl Layout {
+    pub(super) fn new(place: Placer, carried: HashMap<Slot, StreamId>) -> Layout {
+        let mut readers: HashMap<Slot, Vec<StreamId>> = HashMap::new();
+        for (index, stream) in place.streams.iter().enumerate() {
+            let mut read = |slots: &mut dyn Iterator<Item = Slot>| {
+                slots.for_each(|s| readers.entry(s).or_default().push(StreamId(index)));
+            };
+            for item in &stream.items {
+                match item {
+                    Item::Plain(instruction) => {
+                        read(&mut reads(&instruction.code).into_iter());
+                        if let Code::Reduce(reduce) = &instruction.code {
+                            read(&mut reduce.yields.iter().copied());
+                        }
+                    }
+                    Item::For { lower, upper, step, init, next, .. } => {
+                        read(&mut [*lower, *upper, *step].into_iter());
+                        read(&mut init.iter().chain(next).map(|h| h.from));
+                    }
+                    Item::If { condition, then_results, other_results, .. } => {
+                        read(&mut std::iter::once(*condition));
+                        read(&mut then_results.iter().chain(other_results).map(|h| h.from));
+                    }
+                    Item::While { init, condition, forward, next, .. } => {
+                        read(&mut std::iter::once(*condition));
+                        read(&mut init.iter().chain(forward).chain(next).map(|h| h.from));
+                    }
+                }
+            }
+        }
+        Layout { place, code: Vec::new(), readers, carried, tables: Vec::new(), combines: HashMap::new() }
+    }
+
+    pub(super) fn flatten(mut self, blocks: &[StreamId], exits: Vec<Exit>) -> Tape {
+        let launch_entry = 0;
+        self.stream(LAUNCH);
+        self.emit(Code::Return, Slot::NONE, Span::default());
+        for table in 0..self.place.tables.len() {
+            self.tables.push(self.code.len());
+            let stream = self.place.table_stream(table);
+            self.stream(stream);
+            self.emit(Code::Return, Slot::NONE, Span::default());
+        }
+        let entry = self.code.len();
+        let mut starts = Vec::new();
+        let mut patches = Vec::new();
+        for (&stream, (condition, targets)) in blocks.iter().zip(exits) {
+            starts.push(self.code.len());
+            self.stream(stream);
+            let mut targets = targets.into_iter();
+            if let Some(condition) = condition {
+                let branch = self.emit(Code::BranchUnless(condition, 0), Slot::NONE, Span::default());
+                if let Some((to, moves)) = targets.next() {
+                    self.moves(&moves, stream);
+                    patches.push((self.emit(Code::Jump(0), Slot::NONE, Span::default()), to));
+                }
+                self.patch(branch, self.code.len());
+            }
+            match targets.next() {
+                Some((to, moves)) => {
+                    self.moves(&moves, stream);
+                    patches.push((self.emit(Code::Jump(0), Slot::NONE, Span::default()), to));
+                }
+                None => {
+                    self.emit(Code::Return, Slot::NONE, Span::default());
+                }
+            }
+        }
+        for (at, to) in patches {
+            self.patch(at, starts[to]);
+        }
+        // Combine functions.
+        let streams: Vec<usize> = self.combines.keys().copied().collect();
+        for stream in streams {
+            let start = self.code.len();
+            self.stream(StreamId(stream));
+            self.emit(Code::Return, Slot::NONE, Span::default());
+            self.combines.insert(stream, start);
+        }
+        for instruction in &mut self.code {
+            if let Code::Reduce(reduce) = &mut instruction.code {
+                reduce.start = self.combines[&reduce.start];
+            }
+        }
+        Tape {
+            code: self.code,
+            entry,
+            launch_entry,
+            locals: self.place.locals,
+            launch_cells: self.place.launch_cells,
+            tables: self.place.tables,
+            lazy: self.place.lazy,
+        }
+    }
+
+    fn emit(&mut self, code: Code, out: Slot, span: Span) -> usize {
+        self.code.push(Instruction { code, out, span });
+        self.code.len() - 1
+    }
+
+    fn patch(&mut self, at: usize, to: usize) {
+        match &mut self.code[at].code {
+            Code::Jump(target) | Code::BranchUnless(_, target) | Code::LoopTest { exit: target, .. } => *target = to,
+            other => unreachable!("only jumps are patched, not {other:?}"),
+        }
+    }
+
+    /// Whether this read of a cell is the last before the cell is written again.
+    fn is_last_read(&self, slot: Slot, stream: StreamId) -> bool {
+        if !matches!(slot.space(), super::super::Space::Local(_)) {
+            return false;
+        }
+        let readers = self.readers.get(&slot).map_or(&[][..], Vec::as_slice);
+        match self.carried.get(&slot) {
+            Some(&body) if body == stream => readers.iter().filter(|&&r| self.place.within(r, body)).count() == 1,
+            Some(_) => false,
+            None => readers.len() == 1 && self.place.home(slot) == stream,
+        }
+    }
+
+    /// Moves that happen at once: a source that an earlier move overwrites is saved first.
+    fn moves(&mut self, moves: &[Handover], stream: StreamId) {
+        let mut from: Vec<Slot> = moves.iter().map(|m| m.from).collect();
+        for i in 0..moves.len() {
+            if moves[..i].iter().any(|earlier| earlier.to == from[i]) {
+                let saved = self.place.local(stream, false);
+                self.emit(Code::Move(from[i], false), saved, Span::default());
+                from[i] = saved;
+            }
+        }
+        for (m, &from) in moves.iter().zip(&from) {
+            if m.to != from {
+                let take = from == m.from && self.is_last_read(from, stream);
+                self.emit(Code::Move(from, take), m.to, Span::default());
+            }
+        }
+    }
+
+    fn stream(&mut self, stream: StreamId) {
+        let items = std::mem::take(&mut self.place.streams[stream.0].items);
+        for item in items {
+            match item {
+                Item::Plain(mut instruction) => {
+                    match &mut instruction.code {
+                        Code::Dot(dot) => dot.take_acc = self.is_last_read(dot.acc, stream),
+                        Code::Reduce(reduce) => {
+                            self.combines.insert(reduce.start, 0);
+                        }
+                        _ => {}
+                    }
+                    self.code.push(instruction);
+                }
+                Item::For { counter, variable, lower, upper, step, table, body, init, next, span } => {
+                    self.moves(&init, stream);
+                    self.emit(Code::LoopStart { variable, lower }, counter, span);
+                    let test = self.emit(Code::LoopTest { variable, upper, step, exit: 0 }, Slot::NONE, span);
+                    if let Some(table) = table {
+                        let start = self.tables[table];
+                        self.emit(Code::TableRow { table, counter, variable, start }, Slot::NONE, span);
+                    }
+                    self.stream(body);
+                    self.moves(&next, body);
+                    self.emit(Code::LoopNext { variable, step, test }, counter, span);
+                    self.patch(test, self.code.len());
+                }
+                Item::If { condition, then, otherwise, then_results, other_results, span } => {
+                    let branch = self.emit(Code::BranchUnless(condition, 0), Slot::NONE, span);
+                    self.stream(then);
+                    self.moves(&then_results, then);
+                    let jump = self.emit(Code::Jump(0), Slot::NONE, span);
+                    self.patch(branch, self.code.len());
+                    self.stream(otherwise);
+                    self.moves(&other_results, otherwise);
+                    self.patch(jump, self.code.len());
+                }
+                Item::While { init, before, condition, forward, after, next, span } => {
+                    self.moves(&init, stream);
+                    let top = self.code.len();
+                    self.stream(before);
+                    self.moves(&forward, before);
+                    let branch = self.emit(Code::BranchUnless(condition, 0), Slot::NONE, span);
+                    self.stream(after);
+                    self.moves(&next, after);
+                    self.emit(Code::Jump(top), Slot::NONE, span);
+                    self.patch(branch, self.code.len());
+                }
+            }
+        }
+    }
+}

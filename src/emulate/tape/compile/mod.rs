@@ -1,0 +1,496 @@
+//! From kernel IR to tapes: one visit of every instruction, then the streams laid out flat.
+//!
+//! Loop-carried values start as *invariant*: the body is built as if nothing changed. What the body
+//! then yields differently (a pointer's base, an accumulator) becomes a cell of its own and the body
+//! is built again, until nothing new differs; a carried pointer block thus stays a sum whose terms
+//! are hoisted and whose base alone moves. Each round only adds variant parts, so it ends.
+
+mod control;
+mod flatten;
+mod patterns;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use flatten::Layout;
+use patterns::{count_uses, defer_loads, fold_dots};
+
+use super::place::{Handover, Item, LAUNCH, PROGRAM, Placer, StreamId, StreamKind, reads};
+use super::split::Form;
+use super::{Code, Combiner, Conjunct, Dot, DotOperand, Instruction, LoadTile, Program, Reduce, Slot, Sum, Tape, Tile};
+use crate::diag::{self, Diagnostic, codes};
+use crate::emulate::value::layout::MAX_RANK;
+use crate::kernel::Verified;
+use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, Region, Terminator, Value};
+use crate::source::Span;
+
+impl Program {
+    /// Compiles a kernel: a fraction of a millisecond.
+    ///
+    /// # Errors
+    /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place.
+    pub fn compile(kernel: &Verified<Kernel>) -> diag::Result<Program> {
+        let kernel = Arc::new(Kernel::clone(kernel));
+        refuse(&kernel)?;
+        let lazy = Builder::new(&kernel, true).build()?;
+        let dense = Builder::new(&kernel, false).build()?;
+        let (loads, stores) = super::provenance::accesses(&kernel);
+        Ok(Program { kernel, lazy, dense, loads, stores })
+    }
+}
+
+/// What no part of the emulator offers.
+fn refuse(kernel: &Kernel) -> diag::Result<()> {
+    let unsupported =
+        |what: String, span: Span| Err(Box::new(Diagnostic::new(&codes::KERNEL_UNSUPPORTED, what).at(&kernel.source, span)));
+    for (index, data) in kernel.values.iter().enumerate() {
+        let span = kernel.params.iter().find(|p| p.value.0 as usize == index).map_or(Span::default(), |p| p.span);
+        if data.ty.shape.len() > MAX_RANK {
+            return unsupported(format!("a block of {} axes; the emulator takes at most {MAX_RANK}", data.ty.shape.len()), span);
+        }
+        let elem = match data.ty.elem {
+            Elem::Ptr(to) => Elem::of(to),
+            elem => elem,
+        };
+        if matches!(elem, Elem::F8E4M3 | Elem::F8E5M2) {
+            return unsupported(format!("the element type {elem} is not offered by the emulator yet"), span);
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone)]
+pub struct Builder<'k> {
+    pub kernel: &'k Kernel,
+    pub place: Placer,
+    forms: HashMap<Value, Form>,
+    /// Integer constants by cell.
+    pub constants: HashMap<Slot, i64>,
+    /// Loads that their only user, a dot, makes itself.
+    deferred: HashSet<Value>,
+    /// Dots on a zero accumulator whose only user is a sum: that sum makes them.
+    folded: HashMap<Value, &'k Inst>,
+    combines: Vec<StreamId>,
+    carried: HashMap<Slot, StreamId>,
+}
+
+impl<'k> Builder<'k> {
+    fn new(kernel: &'k Kernel, lazy: bool) -> Builder<'k> {
+        let mut builder = Builder {
+            kernel,
+            place: Placer::new(lazy),
+            forms: HashMap::new(),
+            constants: HashMap::new(),
+            deferred: HashSet::new(),
+            folded: HashMap::new(),
+            combines: Vec::new(),
+            carried: HashMap::new(),
+        };
+        let mut uses = HashMap::new();
+        for block in &kernel.blocks {
+            count_uses(&block.insts, &mut uses);
+        }
+        let mut zeros = HashSet::new();
+        for block in &kernel.blocks {
+            fold_dots(&block.insts, &uses, &mut zeros, &mut builder.folded);
+            if lazy {
+                defer_loads(&block.insts, &uses, &mut builder.deferred);
+            }
+        }
+        builder
+    }
+
+    fn build(mut self) -> diag::Result<Tape> {
+        let kernel = self.kernel;
+        for (index, param) in kernel.params.iter().enumerate() {
+            let slot = self.place.pure(Code::Argument(index), true, param.span);
+            self.forms.insert(param.value, Form::Cell(slot));
+        }
+        let mut streams = vec![PROGRAM];
+        for block in &kernel.blocks[1..] {
+            let stream = self.place.open(StreamKind::Guarded, PROGRAM);
+            for &arg in &block.args {
+                let slot = self.place.local(stream, kernel.ty(arg).is_scalar());
+                self.forms.insert(arg, Form::Cell(slot));
+            }
+            streams.push(stream);
+        }
+        let mut exits = Vec::new();
+        for (block, &stream) in kernel.blocks.iter().zip(&streams) {
+            self.place.current = stream;
+            self.insts(&block.insts)?;
+            exits.push(match &block.terminator {
+                Terminator::Return => (None, Vec::new()),
+                Terminator::Branch { to, args } => {
+                    (None, vec![(to.0 as usize, self.hand_over(&kernel.blocks[to.0 as usize].args, args))])
+                }
+                Terminator::CondBranch { condition, then, otherwise } => {
+                    let condition = self.cell(*condition);
+                    let both = [then, otherwise]
+                        .map(|(to, args)| (to.0 as usize, self.hand_over(&kernel.blocks[to.0 as usize].args, args)));
+                    (Some(condition), both.into())
+                }
+            });
+        }
+        Ok(Layout::new(self.place, self.carried).flatten(&streams, exits))
+    }
+
+    fn hand_over(&mut self, to: &[Value], from: &[Value]) -> Vec<Handover> {
+        to.iter().zip(from).map(|(&to, &from)| Handover { to: self.cell(to), from: self.cell(from) }).collect()
+    }
+
+    pub fn form(&self, value: Value) -> Form {
+        self.forms.get(&value).cloned().expect("invariant: a verified kernel defines values before their uses")
+    }
+
+    /// The value in a cell; sums and conjunctions are materialised.
+    pub fn cell(&mut self, value: Value) -> Slot {
+        let ty = self.kernel.ty(value).clone();
+        match self.form(value) {
+            Form::Cell(slot) => slot,
+            Form::Sum(sum) if sum.terms.iter().all(Option::is_none) => sum.base,
+            Form::Sum(sum) => self.place.pure(Code::Materialise(sum, ty.elem, ty.shape), false, Span::default()),
+            Form::Mask(mask) => match mask.as_slice() {
+                [] => self.constant(1, Elem::I1),
+                [Conjunct::Scalar(slot) | Conjunct::Block(slot)] => *slot,
+                _ => self.place.pure(Code::Conjunction(mask, ty.shape), false, Span::default()),
+            },
+            Form::Load(load, _) => self.place.here(Code::LoadTile(load), false, Span::default()),
+        }
+    }
+
+    fn insts(&mut self, insts: &[Inst]) -> diag::Result<()> {
+        insts.iter().try_for_each(|inst| self.inst(inst))
+    }
+
+    /// A lane-by-lane instruction on cells.
+    fn pointwise(&mut self, operands: &[Value], span: Span, code: impl FnOnce(&[Slot]) -> Code) -> Form {
+        let slots: SmallVec<[Slot; 3]> = operands.iter().map(|&v| self.cell(v)).collect();
+        let scalar = slots.iter().all(|&s| self.place.is_scalar(s));
+        Form::Cell(self.place.pure(code(&slots), scalar, span))
+    }
+
+    fn inst(&mut self, inst: &Inst) -> diag::Result<()> {
+        let span = inst.span;
+        let kernel = self.kernel;
+        let elem = |v: Value| kernel.ty(v).elem;
+        let result = inst.results.first().copied();
+        let result_ty = result.map(|r| kernel.ty(r).clone());
+        let form = match &inst.kind {
+            InstKind::ProgramId { axis } => {
+                let slot = self.program_level(Code::ProgramId(*axis), span);
+                Form::Cell(slot)
+            }
+            InstKind::NumPrograms { axis } => Form::Cell(self.place.pure(Code::NumPrograms(*axis), true, span)),
+            InstKind::Constant(literal) => {
+                let ty = result_ty.clone().expect("invariant: a constant has a result");
+                let slot = self.place.pure(Code::Constant(*literal, ty.elem), true, span);
+                if let Literal::Int(value) = literal {
+                    self.constants.insert(slot, if ty.elem == Elem::I1 { value & 1 } else { *value });
+                }
+                self.splat(slot, ty.elem, &ty.shape, span)
+            }
+            InstKind::MakeRange { start, end } => Form::Cell(self.place.pure(Code::Range(*start, *end), false, span)),
+            InstKind::Splat(value) => {
+                let slot = self.cell(*value);
+                let ty = result_ty.clone().expect("invariant: a splat has a result");
+                self.splat(slot, ty.elem, &ty.shape, span)
+            }
+            InstKind::ExpandDims { value, axis } => match self.split_expand(*value, *axis as usize, span) {
+                Some(form) => form,
+                None => self.pointwise(&[*value], span, |s| Code::ExpandDims(s[0], *axis as usize)),
+            },
+            InstKind::Broadcast(value) => {
+                let shape = result_ty.clone().expect("invariant: a broadcast has a result").shape;
+                match self.split_broadcast(*value, &shape, span) {
+                    Some(form) => form,
+                    None => self.pointwise(&[*value], span, |s| Code::Broadcast(s[0], shape)),
+                }
+            }
+            InstKind::Trans { value, order } => match self.split_trans(*value, order) {
+                Some(form) => form,
+                None => self.pointwise(&[*value], span, |s| Code::Trans(s[0], order.clone())),
+            },
+            InstKind::Reshape(value) => {
+                let shape = result_ty.clone().expect("invariant: a reshape has a result").shape;
+                self.pointwise(&[*value], span, |s| Code::Reshape(s[0], shape))
+            }
+            InstKind::AddPtr { ptr, offset } => {
+                let split = if kernel.ty(*ptr).is_scalar() { None } else { self.split_addptr(*ptr, *offset, span) };
+                match split {
+                    Some(form) => form,
+                    None => self.pointwise(&[*ptr, *offset], span, |s| Code::AddPtr(s[0], s[1], elem(*offset))),
+                }
+            }
+            InstKind::Load { ptr, mask, other } => {
+                self.load(*ptr, *mask, *other, result.expect("invariant: a load has a result"), span)
+            }
+            InstKind::Store { ptr, value, mask } => {
+                self.store(*ptr, *value, *mask, span);
+                return Ok(());
+            }
+            InstKind::Int(op, a, b) => {
+                let e = elem(*a);
+                let split = match (e, kernel.ty(*a).shape.len()) {
+                    (Elem::I1, _) => self.split_mask(*op, *a, *b, span),
+                    (_, 0 | 1) => None,
+                    _ => self.split_int(*op, e, *a, *b, span),
+                };
+                match split {
+                    Some(form) => form,
+                    None => {
+                        let (x, y) = (self.cell(*a), self.cell(*b));
+                        Form::Cell(self.int(*op, e, x, y, span))
+                    }
+                }
+            }
+            InstKind::Float(FloatBinary::Add, a, b) if self.folded.contains_key(a) || self.folded.contains_key(b) => {
+                let (dot, acc) = if self.folded.contains_key(b) { (b, a) } else { (a, b) };
+                let dot = self.folded[dot];
+                let InstKind::Dot { a, b, acc: _, precision } = &dot.kind else { unreachable!("only dots are folded") };
+                self.dot([*a, *b, *acc], *precision, dot.span)?
+            }
+            InstKind::Float(op, a, b) => self.pointwise(&[*a, *b], span, |s| Code::Float(*op, elem(*a), s[0], s[1])),
+            InstKind::Unary(f, a) => self.pointwise(&[*a], span, |s| Code::Unary(*f, elem(*a), s[0])),
+            InstKind::Fma(a, b, c) => self.pointwise(&[*a, *b, *c], span, |s| Code::Fma(elem(*a), s[0], s[1], s[2])),
+            InstKind::CompareInt(p, a, b) => {
+                let split = if kernel.ty(*a).shape.len() < 2 { None } else { self.split_compare(*p, elem(*a), *a, *b, span) };
+                match split {
+                    Some(form) => form,
+                    None => self.pointwise(&[*a, *b], span, |s| Code::CompareInt(*p, elem(*a), s[0], s[1])),
+                }
+            }
+            InstKind::CompareFloat(p, a, b) => self.pointwise(&[*a, *b], span, |s| Code::CompareFloat(*p, elem(*a), s[0], s[1])),
+            InstKind::Select { condition, then, other } => {
+                let split =
+                    if kernel.ty(*then).shape.len() < 2 { None } else { self.split_select(*condition, *then, *other, span) };
+                match split {
+                    Some(form) => form,
+                    None => self.pointwise(&[*condition, *then, *other], span, |s| Code::Select(elem(*then), s[0], s[1], s[2])),
+                }
+            }
+            InstKind::Cast(kind, a) => {
+                let to = result_ty.clone().expect("invariant: a cast has a result").elem;
+                let split = if kernel.ty(*a).shape.len() < 2 { None } else { self.split_cast(*kind, elem(*a), to, *a, span) };
+                match split {
+                    Some(form) => form,
+                    None => self.pointwise(&[*a], span, |s| Code::Cast(*kind, elem(*a), to, s[0])),
+                }
+            }
+            InstKind::Dot { a: _, b: _, acc: _, precision: _ } if result.is_some_and(|r| self.folded.contains_key(&r)) => {
+                return Ok(());
+            }
+            InstKind::Dot { a, b, acc, precision } => self.dot([*a, *b, *acc], *precision, span)?,
+            InstKind::Reduce { operands, axis, combine } => return self.reduce(inst, operands, *axis as usize, combine),
+            InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
+            InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
+            InstKind::While { init, before, after } => return self.lower_while(inst, init, before, after),
+            InstKind::Assert { condition, message } => {
+                let condition = self.cell(*condition);
+                self.place.here(Code::Assert(condition, message.clone()), true, span);
+                return Ok(());
+            }
+        };
+        if let Some(result) = result {
+            self.forms.insert(result, form);
+        }
+        Ok(())
+    }
+
+    fn unsupported(&self, what: String, span: Span) -> Box<Diagnostic> {
+        Box::new(
+            Diagnostic::new(&codes::KERNEL_UNSUPPORTED, format!("{what} is not offered by the emulator yet"))
+                .at(&self.kernel.source, span),
+        )
+    }
+
+    /// An instruction that depends on the program alone.
+    fn program_level(&mut self, code: Code, span: Span) -> Slot {
+        if !self.place.lazy {
+            return self.place.here(code, true, span);
+        }
+        let current = std::mem::replace(&mut self.place.current, PROGRAM);
+        // At the very start, so that every block and region may read it.
+        let out = self.place.local(PROGRAM, true);
+        self.place.streams[PROGRAM.0].items.insert(0, Item::Plain(Instruction { code, out, span }));
+        self.place.current = current;
+        out
+    }
+
+    fn splat(&mut self, slot: Slot, elem: Elem, shape: &[usize], span: Span) -> Form {
+        if self.place.lazy || shape.is_empty() {
+            return Form::Cell(slot);
+        }
+        Form::Cell(self.place.here(Code::Splat(slot, elem, SmallVec::from_slice(shape)), false, span))
+    }
+
+    fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
+        let shape = self.kernel.ty(ptr).shape.clone();
+        if shape.is_empty() {
+            return None;
+        }
+        let address = self.as_sum(ptr)?;
+        let mask = mask.map(|m| self.as_mask(m)).unwrap_or_default();
+        let fixed = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
+            StreamKind::Launch | StreamKind::Program => true,
+            StreamKind::Table(_) | StreamKind::Loop(_) | StreamKind::Guarded => false,
+        };
+        let stable = (0..shape.len())
+            .map(|axis| {
+                mask.iter().all(|conjunct| match conjunct {
+                    Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis].is_none_or(fixed),
+                    Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
+                })
+            })
+            .collect();
+        Some(Tile { shape, address, mask, stable })
+    }
+
+    fn load(&mut self, ptr: Value, mask: Option<Value>, other: Option<Value>, result: Value, span: Span) -> Form {
+        let ty = self.kernel.ty(result).clone();
+        let Some(tile) = self.tile(ptr, mask) else {
+            let (p, m, o) = (self.cell(ptr), mask.map(|m| self.cell(m)), other.map(|o| self.cell(o)));
+            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, ty.shape.clone()), ty.is_scalar(), span));
+        };
+        let other_slot = other.map(|o| self.cell(o));
+        let uniform = other_slot.is_none_or(|s| self.place.is_scalar(s));
+        let load = Box::new(LoadTile { tile, other: other_slot.filter(|_| uniform), elem: ty.elem });
+        if uniform && self.deferred.contains(&result) {
+            return Form::Load(load, span.start);
+        }
+        let loaded = self.place.here(Code::LoadTile(load), false, span);
+        match (mask, other_slot) {
+            (Some(mask), Some(other)) if !uniform => {
+                let mask = self.cell(mask);
+                Form::Cell(self.place.pure(Code::Select(ty.elem, mask, loaded, other), false, span))
+            }
+            _ => Form::Cell(loaded),
+        }
+    }
+
+    fn store(&mut self, ptr: Value, value: Value, mask: Option<Value>, span: Span) {
+        let elem = self.kernel.ty(value).elem;
+        let value = self.cell(value);
+        let code = match self.tile(ptr, mask) {
+            Some(tile) => Code::StoreTile(Box::new(tile), value, elem),
+            None => {
+                let (p, m) = (self.cell(ptr), mask.map(|m| self.cell(m)));
+                Code::StoreLanes(p, value, m, elem, self.kernel.ty(ptr).shape.clone())
+            }
+        };
+        self.place.here(code, true, span);
+    }
+
+    fn dot_operand(&mut self, value: Value) -> DotOperand {
+        match self.form(value) {
+            Form::Load(load, at) => DotOperand::Load(load, at),
+            _ => DotOperand::Cell(self.cell(value)),
+        }
+    }
+
+    fn dot(&mut self, [a, b, acc]: [Value; 3], precision: DotPrecision, span: Span) -> diag::Result<Form> {
+        let kernel = self.kernel;
+        let elem = |v: Value| kernel.ty(v).elem;
+        let (sa, sb) = (&kernel.ty(a).shape, &kernel.ty(b).shape);
+        if sa.len() != 2 || sb.len() != 2 {
+            return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
+        }
+        if !matches!(precision, DotPrecision::Ieee | DotPrecision::Tf32) && elem(a) == Elem::F32 {
+            return Err(self.unsupported(format!("the dot precision {precision:?}"), span));
+        }
+        if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
+            return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
+        }
+        let dot = Dot {
+            a: self.dot_operand(a),
+            b: self.dot_operand(b),
+            acc: self.cell(acc),
+            take_acc: false,
+            m: sa[0],
+            n: sb[1],
+            k: sa[1],
+            precision,
+            elem: elem(a),
+            acc_elem: elem(acc),
+        };
+        Ok(Form::Cell(self.place.here(Code::Dot(Box::new(dot)), false, span)))
+    }
+
+    fn reduce(&mut self, inst: &Inst, operands: &[Value], axis: usize, combine: &Region) -> diag::Result<()> {
+        let kernel = self.kernel;
+        if combine.insts.iter().any(|i| {
+            matches!(
+                i.kind,
+                InstKind::For { .. }
+                    | InstKind::If { .. }
+                    | InstKind::While { .. }
+                    | InstKind::Load { .. }
+                    | InstKind::Store { .. }
+            )
+        }) {
+            return Err(self.unsupported("control flow or memory in the combine function of a reduce".to_owned(), inst.span));
+        }
+        let slots: Vec<Slot> = operands.iter().map(|&v| self.cell(v)).collect();
+        let elems: Vec<Elem> = operands.iter().map(|&v| kernel.ty(v).elem).collect();
+        let stream = self.place.open(StreamKind::Guarded, self.place.current);
+        let outer = std::mem::replace(&mut self.place.current, stream);
+        let args: Vec<Slot> = combine
+            .args
+            .iter()
+            .map(|&arg| {
+                // Holds lanes of many pairs at once.
+                let slot = self.place.local(stream, false);
+                self.forms.insert(arg, Form::Cell(slot));
+                slot
+            })
+            .collect();
+        let lazy = std::mem::replace(&mut self.place.lazy, false);
+        self.insts(&combine.insts)?;
+        let yields = combine.yields.iter().map(|&v| self.cell(v)).collect();
+        self.place.lazy = lazy;
+        self.place.current = outer;
+        let known = combiner(combine);
+        let results: Vec<Slot> = inst
+            .results
+            .iter()
+            .map(|&r| {
+                let slot = self.place.local(outer, kernel.ty(r).is_scalar());
+                self.forms.insert(r, Form::Cell(slot));
+                slot
+            })
+            .collect();
+        self.combines.push(stream);
+        let reduce = Reduce {
+            operands: slots,
+            results,
+            elems,
+            axis,
+            shape: kernel.ty(operands[0]).shape.clone(),
+            known,
+            start: stream.0,
+            args,
+            yields,
+        };
+        self.place.here(Code::Reduce(Box::new(reduce)), true, inst.span);
+        Ok(())
+    }
+}
+
+/// A combine function that is one operation of its two arguments.
+fn combiner(combine: &Region) -> Option<Combiner> {
+    let ([x, y], [inst], [result]) = (combine.args.as_slice(), combine.insts.as_slice(), combine.yields.as_slice()) else {
+        return None;
+    };
+    let known = match &inst.kind {
+        InstKind::Float(op, a, b) if (a, b) == (x, y) => Combiner::Float(*op),
+        InstKind::Int(op @ (IntBinary::Add | IntBinary::MinS | IntBinary::MaxS | IntBinary::Or | IntBinary::And), a, b)
+            if (a, b) == (x, y) =>
+        {
+            Combiner::Int(*op)
+        }
+        _ => return None,
+    };
+    (inst.results.as_slice() == [*result]).then_some(known)
+}

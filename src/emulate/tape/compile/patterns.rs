@@ -1,0 +1,77 @@
+//! Patterns of instructions that become one: a load that only a dot reads, a sum of a dot and its
+//! accumulator.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::kernel::ir::{FloatBinary, Inst, InstKind, Literal, Value};
+use crate::kernel::walk;
+
+/// How often each value is read.
+pub(super) fn count_uses(insts: &[Inst], uses: &mut HashMap<Value, usize>) {
+    for inst in insts {
+        walk::operands(&inst.kind).into_iter().for_each(|v| *uses.entry(v).or_default() += 1);
+        for region in walk::regions(&inst.kind) {
+            count_uses(&region.insts, uses);
+            region.yields.iter().for_each(|&v| *uses.entry(v).or_default() += 1);
+        }
+    }
+}
+
+/// Finds dots on a zero accumulator whose only user is a sum of the same region: `acc + dot(a, b, 0)`
+/// is `dot(a, b, acc)`, as Triton's combine pass makes it. (It changes the rounding: the products are
+/// added to the accumulator one by one.)
+pub(super) fn fold_dots<'k>(
+    insts: &'k [Inst],
+    uses: &HashMap<Value, usize>,
+    zeros: &mut HashSet<Value>,
+    folded: &mut HashMap<Value, &'k Inst>,
+) {
+    for (at, inst) in insts.iter().enumerate() {
+        match &inst.kind {
+            InstKind::Constant(Literal::Float(value)) if *value == 0.0 => zeros.extend(&inst.results),
+            InstKind::Float(FloatBinary::Add, a, b) => {
+                for value in [b, a] {
+                    let Some(found) = insts[..at].iter().position(|i| i.results.contains(value)) else { continue };
+                    if let InstKind::Dot { a: _, b: _, acc, precision: _ } = &insts[found].kind
+                        && uses.get(value) == Some(&1)
+                        && zeros.contains(acc)
+                        && is_quiet(&insts[found..at])
+                    {
+                        folded.insert(*value, &insts[found]);
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+        for region in walk::regions(&inst.kind) {
+            fold_dots(&region.insts, uses, zeros, folded);
+        }
+    }
+}
+
+/// Nothing among these could change or observe memory.
+fn is_quiet(insts: &[Inst]) -> bool {
+    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }))
+}
+
+/// Finds loads whose only user is a dot of the same region, with nothing between that could change
+/// or observe memory.
+pub(super) fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred: &mut HashSet<Value>) {
+    for (at, inst) in insts.iter().enumerate() {
+        if let InstKind::Dot { a, b, acc: _, precision: _ } = &inst.kind {
+            for operand in [a, b] {
+                if uses.get(operand) != Some(&1) {
+                    continue;
+                }
+                let Some(found) = insts[..at].iter().rposition(|i| i.results.contains(operand)) else { continue };
+                if is_quiet(&insts[found..at]) && matches!(insts[found].kind, InstKind::Load { .. }) {
+                    deferred.insert(*operand);
+                }
+            }
+        }
+        for region in walk::regions(&inst.kind) {
+            defer_loads(&region.insts, uses, deferred);
+        }
+    }
+}
