@@ -38,15 +38,15 @@ pub struct Probe {
 pub fn probes(template: &Arc<Template>) -> Result<Vec<Probe>> {
     let mut out = Vec::new();
     for spec in &template.manifest.probe {
-        let probe = Problem { template, spec };
+        let maker = Maker { template, spec };
         match template.manifest.implements {
-            Implements::Map if template.manifest.label.is_none() => out.extend(probe.maps()?),
+            Implements::Map if template.manifest.label.is_none() => out.extend(maker.maps()?),
             _ => {
-                out.push(probe.build(Fusion::None)?);
-                out.push(probe.build(Fusion::Epilogue)?);
+                out.push(maker.build(Fusion::None)?);
+                out.push(maker.build(Fusion::Epilogue)?);
                 if template.manifest.implements != Implements::Map {
                     for position in 0..template.manifest.inputs().len() {
-                        out.push(probe.build(Fusion::Prologue(position))?);
+                        out.push(maker.build(Fusion::Prologue(position))?);
                     }
                 }
             }
@@ -62,12 +62,13 @@ enum Fusion {
     Prologue(usize),
 }
 
-struct Problem<'a> {
+/// Makes the probes of one problem.
+struct Maker<'a> {
     template: &'a Arc<Template>,
     spec: &'a ProbeSpec,
 }
 
-impl Problem<'_> {
+impl Maker<'_> {
     fn invalid(&self, message: String) -> Box<Diagnostic> {
         Box::new(Diagnostic::new(&codes::TEMPLATE_INVALID, message).in_file(self.template.manifest.file.name()))
     }
