@@ -153,8 +153,15 @@ impl Rewriter<'_> {
         let stem = operand.stem();
         let params: Vec<String> = self.functions.iter().flat_map(|f| f.params.iter().map(|p| p.name.clone())).collect();
         let own = move |name: &str| params.iter().any(|p| p == name);
-        let access =
-            Access { stem: &stem, layout: &operand.layout, index: &operand.index, oob: operand.oob, reads: &[], own: &own };
+        let access = Access {
+            stem: &stem,
+            layout: &operand.layout,
+            index: &operand.index,
+            oob: operand.oob,
+            reads: &[],
+            own: &own,
+            whole: true,
+        };
         let address = self.writer.address(space, &access)?;
         if !self.rewritten.contains(&stem) {
             self.rewritten.push(stem);

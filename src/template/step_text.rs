@@ -61,8 +61,15 @@ impl Rewriter<'_> {
         reads: &[String],
         lines: &mut Lines,
     ) -> Result<String> {
-        let access =
-            Access { stem: &extra.stem, layout: &extra.layout, index: &extra.index, oob: extra.oob, reads, own: &|_| false };
+        let access = Access {
+            stem: &extra.stem,
+            layout: &extra.layout,
+            index: &extra.index,
+            oob: extra.oob,
+            reads,
+            own: &|_| false,
+            whole: false,
+        };
         let address = self.writer.address(space, &access)?;
         let masks: Vec<String> = address.masks.iter().chain(&address.inside).cloned().collect();
         let mut args = vec![sum(&extra.stem, &address.terms)];

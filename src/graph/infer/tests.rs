@@ -7,9 +7,6 @@ use super::*;
 use crate::dtype::DType;
 use crate::graph::Op;
 
-/// One spatial axis: size, pads, kernel, stride, dilation.
-type Axis = (usize, (usize, usize), usize, usize, usize);
-
 fn f32s(shape: &[usize]) -> TensorType {
     TensorType { dtype: DType::F32, shape: Shape::from_slice(shape) }
 }
@@ -26,7 +23,9 @@ fn enumerated(size: usize, pads: (usize, usize), kernel: usize, stride: usize, d
 }
 
 /// One spatial axis: size, padding, kernel, stride, dilation.
-fn axis() -> impl Strategy<Value = (usize, (usize, usize), usize, usize, usize)> {
+type Axis = (usize, (usize, usize), usize, usize, usize);
+
+fn axis() -> impl Strategy<Value = Axis> {
     (1usize..12, (0usize..4, 0usize..4), 1usize..5, 1usize..5, 1usize..4)
 }
 

@@ -19,6 +19,15 @@ enum Dim {
     Unknown,
 }
 
+impl Dim {
+    fn name(&self) -> Option<&str> {
+        match self {
+            Dim::Named(name) => Some(name),
+            Dim::Fixed(_) | Dim::Unknown => None,
+        }
+    }
+}
+
 /// A declared element type (or its unsupported name) and, if known, the dimensions.
 pub(super) struct Declared {
     pub dtype: Result<DType, String>,
@@ -93,6 +102,12 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
     for (name, &size) in &binding.dims {
         sizes.dims.entry(name.clone()).or_insert(size);
     }
+    if let Some(default) = binding.default_dim {
+        let symbols = inputs.iter().flat_map(|(_, declared)| declared.dims.iter().flatten()).filter_map(Dim::name);
+        for symbol in symbols {
+            sizes.dims.entry(symbol.to_owned()).or_insert(default);
+        }
+    }
     let mut open = BTreeSet::new();
     let mut open_inputs = Vec::new();
     for (name, declared) in inputs {
@@ -104,10 +119,7 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
             Some(shape) => drop(sizes.shapes.insert((*name).to_owned(), shape)),
             None => {
                 let dims = declared.dims.iter().flatten();
-                open.extend(dims.clone().filter(|d| size(d).is_none()).filter_map(|d| match d {
-                    Dim::Named(symbol) => Some(symbol.clone()),
-                    Dim::Fixed(_) | Dim::Unknown => None,
-                }));
+                open.extend(dims.filter(|d| size(d).is_none()).filter_map(Dim::name).map(str::to_owned));
                 open_inputs.push((*name, declared));
             }
         }
@@ -128,8 +140,8 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
 }
 
 /// A bound shape fixes the symbols in its input's declaration.
-fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes) -> Result<(), Diagnostic> {
-    let error = |message: String| Err(Diagnostic::new(&codes::MODEL_SHAPES, message));
+fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes) -> Result<(), Box<Diagnostic>> {
+    let error = |message: String| Err(Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message)));
     if let Some(dims) = &declared.dims {
         if dims.len() != given.len() {
             return error(format!("input `{name}` is {} in the file; {} has another rank", describe(declared), display(given)));
@@ -154,14 +166,7 @@ fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes
 
 /// Bindings that fit nothing in the model.
 fn unknown_names(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -> Vec<Diagnostic> {
-    let symbols: BTreeSet<&str> = inputs
-        .iter()
-        .flat_map(|(_, d)| d.dims.iter().flatten())
-        .filter_map(|d| match d {
-            Dim::Named(name) => Some(name.as_str()),
-            Dim::Fixed(_) | Dim::Unknown => None,
-        })
-        .collect();
+    let symbols: BTreeSet<&str> = inputs.iter().flat_map(|(_, d)| d.dims.iter().flatten()).filter_map(Dim::name).collect();
     let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     let unknown = |message: String, known: Vec<&str>| {
         Diagnostic::new(&codes::USAGE, message).in_file(file).note(format!("the model has: {}", list(known)))

@@ -379,7 +379,7 @@ fn dimensions_without_a_size() {
     let open = |inputs: &[ValueInfoProto]| model(17, inputs, &[], &[relu("x", "y")], &["y"]);
     let image = declare("x", FLOAT, &[Dim::Named("batch"), Dim::Is(3), Dim::Named("height"), Dim::Open]);
     refused(
-        &open(&[image.clone()]),
+        &open(std::slice::from_ref(&image)),
         expect![[r#"
         error[M006]: m.onnx: dimensions `batch`, `height` have no size
          |
