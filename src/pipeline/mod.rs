@@ -6,6 +6,7 @@
 
 mod load;
 mod observe;
+mod operators;
 mod options;
 mod report;
 mod verdicts;
@@ -44,14 +45,14 @@ pub struct PlanOutcome {
 /// Reads a model and plans it.
 pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<PlanOutcome> {
     observer.stage("import", 0);
-    let (name, imported) = load::load(options)?;
-    cancel.check().map_err(one)?;
-    observer.stage("plan", 0);
-    let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
     let mut library = Library::embedded().map_err(one)?;
     if let Some(folder) = &options.templates {
         library = library.with_folder(folder).map_err(one)?;
     }
+    let (name, imported) = load::load(options, &library)?;
+    cancel.check().map_err(one)?;
+    observer.stage("plan", 0);
+    let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
     verified(&imported.graph)?;
     let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
     verified(&graph)?;
