@@ -8,7 +8,7 @@ give the numbers that binding computed, and it is run under Triton's interpreter
 and compared with its numpy formula (exactly, but for functions that round). Cases with operands of
 more than 2^28 elements are compiled only.
 
-Last result (triton 3.9.0): 30 cases compile for the three targets, 27 agree with numpy.
+Last result (triton 3.9.0): 33 cases compile for the three targets, 30 agree with numpy.
 """
 
 import importlib.util
@@ -113,6 +113,8 @@ def tensors(case):
         base = np.random.default_rng(seed).integers(-2, 3, max(o["storage"], 1)).astype(dtype)
         if o["name"] == "var":
             base = np.abs(base) + dtype(1)
+        if o["dtype"] == "i64":
+            base = base % 3
         size = base.itemsize
         view = np.lib.stride_tricks.as_strided(base[o["offset"] :], o["shape"], [s * size for s in o["strides"]])
         out[o["name"]] = Tensor(view, base)

@@ -2,62 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::anchors::{Anchor, split};
 use super::axes::{Axis, affine_stride, bounds};
 use super::bound::{HostInt, Layout};
 use super::names::Names;
 use super::problem::{Operand, Problem, linear};
+use super::space::Space;
 use super::triton_expr::{Strength, Text};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::expr::index::Index;
 use crate::graph::op::OutOfBounds;
-
-/// One entry of an operand at an anchor.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The axis's or dimension's name: the suffix of its stride's parameter.
-    pub name: String,
-    pub coord: Text,
-    pub mask: Option<String>,
-    /// `None` for a dimension that an index expression finds.
-    pub axis: Option<usize>,
-}
-
-/// The coordinates of an anchor, by logical dimension of its operand.
-#[derive(Clone, Debug)]
-pub struct Space {
-    pub entries: Vec<Entry>,
-    /// For each logical dimension its entry and the member of the entry's axis; `None` where the
-    /// operand has one element that stands for all.
-    place: Vec<Option<(usize, usize)>>,
-    dims: Vec<usize>,
-}
-
-impl Space {
-    pub fn new(problem: &Problem, operand: &Operand, anchor: &Anchor) -> Space {
-        let entries: Vec<Entry> = anchor
-            .coords
-            .iter()
-            .zip(&operand.dims)
-            .map(|(coord, dim)| Entry {
-                name: dim.name.clone(),
-                coord: strength(&coord.text),
-                mask: coord.mask.clone(),
-                axis: if dim.index.is_none() { problem.axis(&dim.name) } else { None },
-            })
-            .collect();
-        let mut place = vec![None; operand.shape.len()];
-        for (entry, range) in operand.ranges.iter().enumerate() {
-            for dim in range.clone() {
-                place[dim] = match entries[entry].axis {
-                    Some(axis) => problem.member(operand, axis, dim).map(|member| (entry, member)),
-                    None => Some((entry, 0)),
-                };
-            }
-        }
-        Space { entries, place, dims: operand.shape.to_vec() }
-    }
-}
 
 /// A term's stride parameter that binding adds to the kernel.
 #[derive(Clone, Debug)]
@@ -420,21 +373,6 @@ pub fn size_text(problem: &Problem, axis: usize, members: std::ops::Range<usize>
         return Some(dims.iter().map(|d| format!("{stem}.shape[{d}]")).collect::<Vec<_>>().join(" * "));
     }
     None
-}
-
-/// How strongly a coordinate's text of a template binds.
-fn strength(text: &str) -> Text {
-    let outside = |c: char| split(text, c).len() > 1;
-    let strength = if outside('<') || outside('>') || outside('=') || outside('&') || outside('|') {
-        Strength::Compare
-    } else if outside('+') || outside('-') {
-        Strength::Sum
-    } else if outside('*') || outside('/') || outside('%') {
-        Strength::Product
-    } else {
-        Strength::Atom
-    };
-    Text::new(text.to_owned(), strength)
 }
 
 pub fn internal(message: &str) -> Box<Diagnostic> {

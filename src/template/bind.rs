@@ -229,9 +229,9 @@ fn finish(graph: &Graph, problem: &Problem, work: &Work, setting: &Setting, text
     }
     let mut launches = Vec::new();
     for spec in &setting.launches {
-        let params = text.params.iter().find(|(name, _)| *name == spec.function);
+        let params = text.lists.params.iter().find(|(name, _)| *name == spec.function);
         let (_, params) = params.ok_or_else(|| internal("a launch's entry was not written"))?;
-        launches.push(launch::bound(problem, setting, spec, params, &text.added, &operands)?);
+        launches.push(launch::bound(problem, setting, spec, params, &text.lists.added, &operands)?);
     }
     let key = key(&text.text, &operands, &launches);
     let kernel = BoundKernel { template: problem.template.name.clone(), key, text: text.text, operands, launches };

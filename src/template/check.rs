@@ -116,20 +116,20 @@ pub fn probes(template: &Arc<Template>) -> Result<Vec<Probe>> {
     let mut out = Vec::new();
     let inputs = template.manifest.inputs().len();
     for spec in &template.manifest.probe {
-        let probe = Problem { template, spec };
+        let maker = Maker { template, spec };
         match template.manifest.implements {
-            Implements::Map if template.manifest.label.is_none() => out.extend(probe.maps()?),
+            Implements::Map if template.manifest.label.is_none() => out.extend(maker.maps()?),
             implements => {
-                out.push(probe.build(Use::Alone)?);
+                out.push(maker.build(Use::Alone)?);
                 if template.takes_epilogues() {
-                    out.push(probe.build(Use::Epilogue)?);
+                    out.push(maker.build(Use::Epilogue)?);
                 }
                 // The operands of a Map take no prologues: fusion composes Maps instead.
                 for position in (0..inputs).filter(|_| implements != Implements::Map) {
-                    out.push(probe.build(Use::Prologue(position))?);
+                    out.push(maker.build(Use::Prologue(position))?);
                 }
                 for position in 0..=inputs {
-                    out.push(probe.build(Use::Apart(position))?);
+                    out.push(maker.build(Use::Apart(position))?);
                 }
             }
         }
@@ -147,12 +147,13 @@ enum Use {
     Apart(usize),
 }
 
-struct Problem<'a> {
+/// Makes the probes of one problem.
+struct Maker<'a> {
     template: &'a Arc<Template>,
     spec: &'a ProbeSpec,
 }
 
-impl Problem<'_> {
+impl Maker<'_> {
     fn invalid(&self, message: String) -> Box<Diagnostic> {
         Box::new(Diagnostic::new(&codes::TEMPLATE_INVALID, message).in_file(self.template.manifest.file.name()))
     }

@@ -60,7 +60,7 @@ impl Implements {
 
 /// What kind of work a kernel does; a fused kernel has several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Work {
+pub enum KernelClass {
     Elementwise,
     MatMul,
     Reduce,
@@ -68,13 +68,13 @@ pub enum Work {
     Movement,
 }
 
-impl Work {
-    const ALL: [(Work, &'static str); 5] = [
-        (Work::Elementwise, "elementwise"),
-        (Work::MatMul, "matmul"),
-        (Work::Reduce, "reduce"),
-        (Work::Attention, "attention"),
-        (Work::Movement, "movement"),
+impl KernelClass {
+    const ALL: [(KernelClass, &'static str); 5] = [
+        (KernelClass::Elementwise, "elementwise"),
+        (KernelClass::MatMul, "matmul"),
+        (KernelClass::Reduce, "reduce"),
+        (KernelClass::Attention, "attention"),
+        (KernelClass::Movement, "movement"),
     ];
 }
 
@@ -147,7 +147,7 @@ pub struct Manifest {
     pub label: Option<String>,
     /// The bodies of the Maps that it serves, over operand names.
     pub body: Vec<Expression>,
-    pub work: Vec<Work>,
+    pub classes: Vec<KernelClass>,
     pub axes: Vec<AxisSpec>,
     /// Operands in the node's order, the output last.
     pub access: Vec<OperandSpec>,
@@ -208,7 +208,7 @@ impl Manifest {
             implements,
             label,
             body,
-            work: list(yaml, "class", |y| named(y, &Work::ALL))?,
+            classes: list(yaml, "class", |y| named(y, &KernelClass::ALL))?,
             axes,
             access,
             optional,

@@ -16,13 +16,16 @@ mod format;
 mod kernel_file;
 mod launch;
 pub mod library;
+mod lists;
 pub mod manifest;
 mod matching;
 mod names;
 mod problem;
 mod rewrite;
 pub mod schedule;
+mod space;
 mod step;
+mod step_text;
 #[cfg(test)]
 mod tests;
 mod triton_expr;

@@ -3,39 +3,27 @@
 //! Only what an anchor owns changes: its comment makes room for epilogue code or added parameters,
 //! its statement gets a fresh value or another address. Functions that no launch needs are dropped.
 
-use super::address::{Access, Address, PartId, Space, Surroundings, Writer, internal};
-use super::anchors::{Anchor, Site, split};
+use super::address::{Access, Address, PartId, Surroundings, Writer, internal};
+use super::anchors::{Anchor, Site};
 use super::axes::affine_stride;
 use super::bind::Work;
-use super::bound::{ArgumentValue, HostInt};
-use super::edit::{Edits, without};
-use super::expression::Expression;
-use super::format::{WIDTH, call, name_lines};
+use super::edit::Edits;
+use super::format::{WIDTH, call};
 use super::kernel_file::{Function, KernelFile};
+use super::lists::Lists;
 use super::problem::{Operand, linear};
-use super::step::{Extra, Step, StepRead};
-use super::triton_expr::{Printer, Text, cast, compute_dtype, number};
+use super::space::Space;
+use super::step::StepRead;
+use super::step_text::{Lines, conjunction, proven, sum};
+use super::triton_expr::{cast, compute_dtype, number};
 use crate::diag::Result;
-use crate::dtype::DType;
-use crate::expr::proof::keeps;
-use crate::expr::{Constant, Node};
+use crate::expr::Node;
 use crate::graph::op::OutOfBounds;
 use crate::source::Span;
-use crate::syntax::Constant as PythonConstant;
-
-/// A parameter of a written function.
-#[derive(Clone, Debug)]
-pub struct FinalParam {
-    pub name: String,
-    pub constexpr: bool,
-}
 
 pub struct Rewritten {
     pub text: String,
-    /// Of each function, in order.
-    pub params: Vec<(String, Vec<FinalParam>)>,
-    /// Values of the parameters that binding added; pointers are not among them.
-    pub added: Vec<(String, ArgumentValue)>,
+    pub lists: Lists,
 }
 
 /// Writes the functions that `entries` need; `wide` makes indices 64-bit.
@@ -66,25 +54,19 @@ pub fn rewrite(writer: Writer<'_>, work: &Work, entries: &[&str], wide: bool) ->
             rewriter.edits.insert(root.end, ".to(tl.int64)");
         }
     }
-    let Lists { params, added } = rewriter.lists(&anchors, work);
+    let lists = rewriter.lists(&anchors, work);
     let text = kernel.file.text();
     let parts: Vec<String> = functions.iter().map(|f| rewriter.edits.apply(text, f.span).trim_end().to_owned()).collect();
-    Ok(Rewritten { text: parts.join("\n\n\n") + "\n", params, added })
+    Ok(Rewritten { text: parts.join("\n\n\n") + "\n", lists })
 }
 
-/// Parameters after rewriting.
-struct Lists {
-    params: Vec<(String, Vec<FinalParam>)>,
-    added: Vec<(String, ArgumentValue)>,
-}
-
-struct Rewriter<'a> {
-    kernel: &'a KernelFile,
-    functions: &'a [&'a Function],
-    writer: Writer<'a>,
-    edits: Edits,
+pub(super) struct Rewriter<'a> {
+    pub(super) kernel: &'a KernelFile,
+    pub(super) functions: &'a [&'a Function],
+    pub(super) writer: Writer<'a>,
+    pub(super) edits: Edits,
     /// Stems of operands whose addresses were rewritten.
-    rewritten: Vec<String>,
+    pub(super) rewritten: Vec<String>,
     /// Where parts' coordinates were assigned: the place, its indentation, the coordinates there.
     assigned: Vec<Assigned>,
 }
@@ -98,7 +80,7 @@ struct Assigned {
 }
 
 impl Rewriter<'_> {
-    fn slice(&self, span: Span) -> &str {
+    pub(super) fn slice(&self, span: Span) -> &str {
         self.kernel.file.slice(span)
     }
 
@@ -315,191 +297,4 @@ impl Rewriter<'_> {
         }
         Ok(())
     }
-
-    /// Loads a step's operands and writes its expression; the result's text.
-    fn step(&mut self, step: &Step, previous: &str, space: &Space, lines: &mut Lines) -> Result<Text> {
-        let mut reads: Vec<String> = Vec::with_capacity(step.reads.len());
-        for (k, read) in step.reads.iter().enumerate() {
-            let name = match read {
-                StepRead::Previous => {
-                    let dtype = read_dtype(step, k as u32);
-                    match dtype.filter(|&d| compute_dtype(d) != d) {
-                        Some(narrow) => cast(&Text::atom(previous), compute_dtype(narrow)).text,
-                        None => previous.to_owned(),
-                    }
-                }
-                StepRead::Extra(extra) => self.load_extra(extra, &extra.stem, space, &reads, lines)?,
-            };
-            reads.push(name);
-        }
-        let mut coordinates = std::collections::BTreeMap::new();
-        let mut used = vec![false; space.entries.len()];
-        for (node, _) in step.body.nodes() {
-            if let Node::Coordinate(k) = node {
-                coordinates.insert(*k as usize, self.writer.coordinate(space, *k as usize, &mut used)?);
-            }
-        }
-        let coordinate = |k: usize| coordinates.get(&k).cloned().unwrap_or_else(|| Text::atom("0"));
-        let mut printer =
-            Printer { reads: &reads, coordinate: &coordinate, names: &mut self.writer.names, statements: Vec::new() };
-        let result = printer.print(&step.body)?;
-        for (name, text) in printer.statements {
-            lines.assign(&name, &text);
-        }
-        Ok(result)
-    }
-
-    /// `bias = tl.load(…)` under the masks of the axes that it reads.
-    fn load_extra(&mut self, extra: &Extra, target: &str, space: &Space, reads: &[String], lines: &mut Lines) -> Result<String> {
-        let access = Access {
-            stem: &extra.stem,
-            layout: &extra.layout,
-            index: &extra.index,
-            oob: extra.oob,
-            reads,
-            own: &|_| false,
-            whole: false,
-        };
-        let address = self.writer.address(space, &access)?;
-        let masks: Vec<String> = address.masks.iter().chain(&address.inside).cloned().collect();
-        let mut args = vec![sum(&extra.stem, &address.terms)];
-        if !masks.is_empty() {
-            let fill = match extra.oob {
-                OutOfBounds::InBounds => 0.0,
-                OutOfBounds::Fill(fill) => fill,
-            };
-            args.push(format!("mask={}", conjunction(&masks)));
-            args.push(format!("other={}", if extra.dtype.is_float() { number(fill).text } else { format!("{}", fill as i64) }));
-        }
-        lines.push(&call(lines.indent, &format!("{target} = tl.load"), &args));
-        let wide = compute_dtype(extra.dtype);
-        if wide != extra.dtype {
-            lines.assign(target, &cast(&Text::atom(target), wide).text);
-        }
-        Ok(target.to_owned())
-    }
-
-    /// Parameter and argument lists: what is added stands at the anchors, what is unused goes.
-    fn lists(&mut self, anchors: &[&Anchor], work: &Work) -> Lists {
-        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-        let axes = self.writer.problem.axes.iter().map(|a| a.name.clone());
-        let own = self.writer.problem.operands.iter().map(Operand::stem);
-        groups.extend(axes.chain(own).map(|name| (name, Vec::new())));
-        for extra in work.extras() {
-            groups.push((extra.stem.clone(), vec![format!("{}_ptr", extra.stem)]));
-        }
-        for added in &self.writer.added {
-            // An axis and an operand may share a name (matmul's b and B): sizes stand with the axis, the first.
-            let sizes = self.writer.part_sizes.values().any(|n| *n == added.name);
-            let group = match sizes {
-                true => groups.iter_mut().find(|g| g.0 == added.group),
-                false => groups.iter_mut().rfind(|g| g.0 == added.group),
-            };
-            if let Some(group) = group {
-                group.1.push(added.name.clone());
-            }
-        }
-        let sizes = self.writer.problem.axes.len();
-        groups[..sizes].iter_mut().for_each(|g| g.1.sort());
-        let lines: Vec<Vec<String>> = groups.into_iter().map(|g| g.1).collect();
-        let dropped: Vec<String> = self
-            .functions
-            .iter()
-            .flat_map(|f| f.params.iter().map(|p| p.name.clone()))
-            .filter(|name| self.rewritten.iter().any(|stem| name.starts_with(&format!("{stem}_stride_"))))
-            .filter(|name| !self.writer.used_strides.contains(name))
-            .collect();
-        for anchor in anchors.iter().filter(|a| matches!(a.site, Site::Params | Site::Args)) {
-            let line = self.slice(anchor.lines);
-            let indent = line.len() - line.trim_start().len();
-            self.edits.replace(anchor.lines, name_lines(indent, &lines));
-            for name in &dropped {
-                if let Some(span) = without(self.kernel.file.text(), anchor.owner, name) {
-                    self.edits.replace(span, "");
-                }
-            }
-        }
-        let params = self
-            .functions
-            .iter()
-            .map(|f| {
-                let at = anchors
-                    .iter()
-                    .find(|a| matches!(a.site, Site::Params) && f.span.start <= a.lines.start && a.lines.end <= f.span.end)
-                    .map(|a| a.lines.end);
-                let mut list: Vec<FinalParam> = Vec::new();
-                let mut inserted = false;
-                let insert = |list: &mut Vec<FinalParam>| {
-                    list.extend(lines.iter().flatten().map(|name| FinalParam { name: name.clone(), constexpr: false }));
-                };
-                for param in &f.params {
-                    if !inserted && at.is_some_and(|at| param.span.start >= at) {
-                        insert(&mut list);
-                        inserted = true;
-                    }
-                    if !dropped.contains(&param.name) {
-                        list.push(FinalParam { name: param.name.clone(), constexpr: param.constexpr });
-                    }
-                }
-                if !inserted && at.is_some() {
-                    insert(&mut list);
-                }
-                (f.name.clone(), list)
-            })
-            .collect();
-        let int = |value: &HostInt| ArgumentValue::Int(value.clone());
-        let added = self.writer.added.iter().map(|a| (a.name.clone(), int(&a.value))).collect();
-        Lists { params, added }
-    }
-}
-
-/// Statements at one indentation.
-struct Lines {
-    indent: usize,
-    text: String,
-}
-
-impl Lines {
-    fn push(&mut self, statement: &str) {
-        self.text.push_str(statement);
-        self.text.push('\n');
-    }
-
-    fn assign(&mut self, name: &str, text: &str) {
-        let line = format!("{}{name} = {text}", " ".repeat(self.indent));
-        self.push(&line);
-    }
-}
-
-fn sum(stem: &str, terms: &[String]) -> String {
-    std::iter::once(format!("{stem}_ptr")).chain(terms.iter().cloned()).collect::<Vec<_>>().join(" + ")
-}
-
-/// Masks joined by `&`; comparisons get brackets when there are several.
-fn conjunction(masks: &[String]) -> String {
-    if let [one] = masks {
-        return one.clone();
-    }
-    let bracketed = |m: &String| {
-        let bare = ['<', '>', '=', '|'].iter().any(|&c| split(m, c).len() > 1);
-        if bare { format!("({m})") } else { m.clone() }
-    };
-    masks.iter().map(bracketed).collect::<Vec<_>>().join(" & ")
-}
-
-fn read_dtype(step: &Step, k: u32) -> Option<DType> {
-    step.body.nodes().iter().find(|(node, _)| *node == Node::Read(k)).map(|(_, dtype)| *dtype)
-}
-
-/// Whether a prologue leaves the load's `other` as it is.
-fn proven(step: &Step, other: &str) -> bool {
-    let value = Expression::from_text(other).and_then(|e| e.evaluate::<[(&str, PythonConstant)]>(&[]));
-    let Some(main) = step.reads.iter().position(|r| matches!(r, StepRead::Previous)) else { return false };
-    let constant = match value {
-        Ok(PythonConstant::Float(x)) => Constant::float(x),
-        Ok(PythonConstant::Int(i)) if step.body.dtype().is_float() => Constant::float(i as f64),
-        Ok(PythonConstant::Int(i)) => Constant::Int(i),
-        _ => return false,
-    };
-    keeps(&step.body, main as u32, constant)
 }

@@ -197,6 +197,18 @@ fn cases() -> Vec<Case> {
     let (n, _) = b.map("round", "round_even(mul(r0, 0.5))", &[x]);
     all.add("round", &b, Cluster::of(n), "np.rint(x * 0.5)");
 
+    let index = TensorType { dtype: DType::I64, shape: Shape::from_slice(&[2]) };
+    let index = b.graph.add_input("index", index, Role::IndexBelow(3)).unwrap();
+    let (n, _) = movement(&mut b, "gather", &[2, 4], "r1", &[(index, &["d0"], None), (x, &["r0", "d1", "2"], None)]);
+    all.add("gather", &b, Cluster::of(n), "b[a, :, 2]");
+    let (n, _) = movement(&mut b, "one_hot", &[2, 3], "f32(eq(r0, d1:i64))", &[(index, &["d0"], None)]);
+    all.add("one_hot", &b, Cluster::of(n), "(x[:, None] == np.arange(3)).astype(np.float32)");
+    let mask = TensorType { dtype: DType::Bool, shape: Shape::from_slice(&[4, 1]) };
+    let mask = b.graph.add_input("mask", mask, Role::Mask).unwrap();
+    let body = "select(r0, r1, -1.0)";
+    let (n, _) = movement(&mut b, "where", &[3, 4, 5], body, &[(mask, &["d1", "0"], None), (x, &["d0", "d1", "d2"], None)]);
+    all.add("where", &b, Cluster::of(n), "np.where(a, b, -1).astype(np.float32)");
+
     for axis in [1, 2] {
         let mut b = Builder::new();
         let x = b.input("x", &[2, 5, 4, 3]);
