@@ -33,6 +33,17 @@ pub enum Carrier {
     Bool,
 }
 
+impl Carrier {
+    /// Bytes one element takes on the host.
+    pub fn size(self) -> usize {
+        match self {
+            Carrier::F64 | Carrier::I64 => 8,
+            Carrier::F32 => 4,
+            Carrier::Bool => 1,
+        }
+    }
+}
+
 impl DType {
     pub const ALL: [DType; 15] = [
         DType::F64,

@@ -20,11 +20,12 @@ pub fn numel(shape: &[usize]) -> Option<usize> {
     Some(total)
 }
 
-/// Strides of a dense row-major tensor.
+/// Strides of a dense row-major tensor. Those of a tensor without elements may be beyond `i64`, and
+/// saturate: they address nothing.
 pub fn contiguous_strides(shape: &[usize]) -> Strides {
     let mut strides: Strides = SmallVec::from_elem(1, shape.len());
     for i in (0..shape.len().saturating_sub(1)).rev() {
-        strides[i] = strides[i + 1] * shape[i + 1].max(1) as i64;
+        strides[i] = strides[i + 1].saturating_mul(shape[i + 1].max(1) as i64);
     }
     strides
 }

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, located, lost};
-use crate::conform::subject::{Launch, Subject, entering, module_name, upstream};
+use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::verdict::Word;
 use crate::conform::{alive, compare, diagnose, layout, prepare};
 use crate::diag::{Diagnostic, Result, codes};
@@ -223,7 +223,7 @@ impl<'s> Chain<'s> {
             }
         }
         let nodes = upstream(graph, &[launch.output], &given);
-        for value in entering(graph, &nodes) {
+        for value in graph.entering(&nodes) {
             if env.get(value).is_none() {
                 env.set(value, self.given.get(value).cloned().ok_or_else(|| lost(subject, value))?);
             }
@@ -345,15 +345,7 @@ fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
 /// compared with the reference's.
 fn prepared(subject: &Subject, types: &[(String, TensorType)], given: &Env) -> Result<Vec<(String, Tensor)>> {
     let graph = &subject.imported;
-    let mut names: Vec<&str> = Vec::new();
-    for operand in subject.launches.iter().flat_map(|l| &l.operands) {
-        if let SlotEntry::Weight(name) = &operand.slot
-            && graph.find(name).is_none_or(|v| !matches!(graph.value(v).producer, Producer::Weight(_)))
-            && !names.contains(&name.as_str())
-        {
-            names.push(name);
-        }
-    }
+    let names: Vec<&str> = subject.manifest.prepared.iter().map(String::as_str).collect();
     let weight = |name: &str| {
         let found = graph.find(name).and_then(|v| given.get(v));
         found.cloned().ok_or_else(|| {

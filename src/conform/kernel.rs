@@ -15,7 +15,7 @@ use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::{self, Kind};
-use crate::conform::subject::{Launch, Operand, Subject, entering, module_name, upstream};
+use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{compare, diagnose, exact, layout, prepare};
 use crate::diag::{Diagnostic, Place, Result, codes};
@@ -60,7 +60,7 @@ fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> 
     let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
     let nodes = upstream(graph, &[launch.output], &given);
     let mut env = Env::new();
-    let missing = inputs::generate(graph, &nodes, &entering(graph, &nodes), kind, subject.manifest.seed, &mut env)?;
+    let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.manifest.seed, &mut env)?;
     for value in missing {
         env.set(value, subject.weight(value)?);
     }

@@ -18,7 +18,6 @@ use rayon::prelude::*;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::execute::Executor;
 use crate::conform::inputs::{self, Kind};
-use crate::conform::subject::entering;
 use crate::conform::{compare, layout};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::{self, manifest::OperandEntry};
@@ -179,7 +178,7 @@ fn expected(probe: &Probe) -> Result<(Arc<Tensor>, Derived, Env)> {
     let (graph, nodes) = (&probe.graph, probe.cluster.nodes());
     let output = probe.cluster.output(graph);
     let mut env = Env::new();
-    inputs::generate(graph, &nodes, &entering(graph, &nodes), Kind::Structure, 0, &mut env)?;
+    inputs::generate(graph, &nodes, &graph.entering(&nodes), Kind::Structure, 0, &mut env)?;
     let given = env.clone();
     let lost = || Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for the output of {}", probe.name)));
     if probe.exact {

@@ -230,15 +230,3 @@ pub fn upstream(graph: &Graph, wanted: &[ValueId], given: &BTreeSet<ValueId>) ->
     let order = graph.topological().unwrap_or_default();
     order.into_iter().filter(|node| needed.contains(node)).collect()
 }
-
-/// Values that enter a set of nodes from outside, each once.
-pub fn entering(graph: &Graph, nodes: &[NodeId]) -> Vec<ValueId> {
-    let inside = |v: ValueId| matches!(graph.value(v).producer, Producer::Node { node, .. } if nodes.contains(&node));
-    let mut values = Vec::new();
-    for &value in nodes.iter().flat_map(|&n| graph.node(n).inputs.iter().flatten()) {
-        if !inside(value) && !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
-}

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::run::prepared_values;
 use super::{EmitOptions, Files, kernel_path};
 use crate::graph::{Graph, ValueId};
 use crate::select::plan::{Launch, Plan, Slot};
@@ -54,6 +55,8 @@ pub struct Manifest {
     pub files: BTreeMap<String, String>,
     pub kernels: Vec<KernelEntry>,
     pub buffers: Vec<BufferEntry>,
+    /// Values of the rewritten graph that `prepare` returns, in its order.
+    pub prepared: Vec<String>,
     /// In launch order.
     pub launches: Vec<LaunchEntry>,
     /// Lines of the imported graph's text: what kernels are verified against.
@@ -194,6 +197,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         files: files.iter().map(|(path, bytes)| (path.clone(), digest(bytes))).collect(),
         kernels: plan.kernels.iter().map(|kernel| kernel_entry(kernel)).collect(),
         buffers: plan.buffers.iter().map(|b| BufferEntry { dtype: b.dtype.name().to_owned(), len: b.len }).collect(),
+        prepared: prepared_values(plan).iter().map(|&v| plan.graph.value(v).name.clone()).collect(),
         launches: plan.launches.iter().map(|launch| launch_entry(plan, launch)).collect(),
         imported: lines(&plan.imported),
         rewritten: lines(&plan.graph),

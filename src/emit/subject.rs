@@ -50,7 +50,7 @@ impl Subject<'_> {
             .ok_or_else(|| broken(format!("kernel {} is never launched", bound.key)))?;
         let imported = &plan.imported;
         let nodes = with_weight_nodes(imported, &launch.covers)?;
-        let entering = entering(imported, &nodes);
+        let entering = imported.entering(&nodes);
 
         let mut operands = launch.operands.iter();
         let mut origins = Vec::new();
@@ -99,17 +99,6 @@ fn with_weight_nodes(graph: &Graph, covers: &[NodeId]) -> diag::Result<Vec<NodeI
         }
     }
     Ok(order.into_iter().filter(|id| needed.contains(id)).collect())
-}
-
-fn entering(graph: &Graph, nodes: &[NodeId]) -> Vec<ValueId> {
-    let mut values = Vec::new();
-    for &value in nodes.iter().flat_map(|&id| graph.node(id).inputs.iter().flatten()) {
-        let inside = matches!(graph.value(value).producer, Producer::Node { node, .. } if nodes.contains(&node));
-        if !inside && !values.contains(&value) {
-            values.push(value);
-        }
-    }
-    values
 }
 
 /// `value`, or what it is a reshape of: whichever is among `entering`.

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use expect_test::expect_file;
 
 use super::hand_made::plan;
+use super::manifest::{MANIFEST, Manifest};
 use super::run::prepared_values;
 use super::{EmitOptions, Files, kernel_module, suite};
 use crate::diag;
 use crate::fuse::{Capabilities, Level};
+use crate::graph::op::View;
 use crate::graph::{Cluster, Graph, NodeId, Op, Producer, TensorType, ValueId};
 use crate::host::{HostArg, KernelArg, KernelLaunch, Modules, Prepare, Trace, prepare, trace_forward};
 use crate::select::plan::{Plan, Slot};
@@ -217,6 +219,28 @@ fn prepare_folds_the_normalisation() {
         }
         assert_eq!(prepared[1].as_f32().unwrap()[k], beta[k] - mean[k] * scale);
     }
+}
+
+/// Launches take two prepared values; a third is returned by the model and taken by no launch.
+#[test]
+fn the_manifest_names_what_prepare_returns() {
+    let mut plan = plan();
+    let graph = Arc::make_mut(&mut plan.graph);
+    let weight = graph.find("bn.weight").unwrap();
+    let ty = TensorType { dtype: graph.dtype(weight), shape: crate::shape::Shape::from_slice(&[2, 2]) };
+    let view = Op::View(View::Reshape(ty.shape.clone()));
+    let node = graph.add_node(view, &[Some(weight)], vec![("scales".into(), ty)], Vec::new());
+    let scales = graph.find("scales").unwrap();
+    graph.set_outputs(graph.outputs().iter().copied().chain([scales]).collect());
+    plan.preparation.push(node);
+    plan.layouts.push((scales, Slot::Weight(scales), Layout::contiguous(&[2, 2])));
+    let files = suite(&plan, &OPTIONS).unwrap();
+    let manifest: Manifest = serde_json::from_slice(&files[MANIFEST]).unwrap();
+    assert_eq!(manifest.prepared, ["conv.weight.folded", "bn.shift", "scales"]);
+    let read = read_prepare(&plan, &files).unwrap();
+    let returned: Vec<&TensorType> = read.returned.iter().map(|&step| &read.steps[step].ty).collect();
+    let named: Vec<&TensorType> = manifest.prepared.iter().map(|name| plan.graph.ty(plan.graph.find(name).unwrap())).collect();
+    assert_eq!(returned, named);
 }
 
 /// The files with one text replaced, which must stand there exactly once.

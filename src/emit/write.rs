@@ -28,7 +28,7 @@ const COMPANIONS: [&str; 2] = [MANIFEST, "verdicts.json"];
 /// Folders of Python's and Triton's own.
 const CACHES: [&str; 2] = ["__pycache__", ".pytest_cache"];
 
-/// Writes that are in flight, and whether the process has given up.
+/// Files and folders of writes that are in flight, and whether the process has given up.
 struct InFlight {
     staging: Vec<PathBuf>,
     abandoned: bool,
@@ -45,18 +45,35 @@ fn in_flight() -> MutexGuard<'static, InFlight> {
 pub fn abandon() {
     let mut state = in_flight();
     state.abandoned = true;
-    for folder in std::mem::take(&mut state.staging) {
-        let _ = fs::remove_dir_all(folder);
+    for path in std::mem::take(&mut state.staging) {
+        remove(&path);
     }
 }
 
-/// A folder beside the target; removed when dropped, unless it was renamed away.
+/// Removes a staged file or folder, as far as the disk lets us.
+fn remove(path: &Path) {
+    let _ = fs::remove_dir_all(path).or_else(|_| fs::remove_file(path));
+}
+
+/// What a staged file or folder becomes: the new content, or the old one on its way out.
+const USES: [&str; 2] = ["new", "old"];
+
+/// Whether a name is one that [`Staging`] gives: `.NAME.new-PID`.
+fn is_staging(name: &str) -> bool {
+    name.starts_with('.')
+        && name.rsplit_once('.').and_then(|(_, end)| end.split_once('-')).is_some_and(|(use_as, process)| {
+            USES.contains(&use_as) && !process.is_empty() && process.bytes().all(|b| b.is_ascii_digit())
+        })
+}
+
+/// A hidden file or folder beside the target; removed when dropped while it is still in flight.
 struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
-    fn create(target: &Path, use_as: &str) -> io::Result<Staging> {
+    /// Takes the name and makes, at its path, what `make` makes.
+    fn create(target: &Path, use_as: &str, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Staging> {
         let name = target.file_name().ok_or_else(|| io::Error::other("the path has no last part"))?;
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
@@ -69,16 +86,27 @@ impl Staging {
         if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
             fs::create_dir_all(parent)?;
         }
-        fs::create_dir(&path)?;
+        make(&path)?;
         state.staging.push(path.clone());
         Ok(Staging { path })
     }
 }
 
+impl InFlight {
+    /// Forgets a path, which is then nobody's to remove; whether it was known.
+    fn settle(&mut self, path: &Path) -> bool {
+        let known = self.staging.len();
+        self.staging.retain(|staged| staged != path);
+        self.staging.len() < known
+    }
+}
+
 impl Drop for Staging {
     fn drop(&mut self) {
-        in_flight().staging.retain(|path| *path != self.path);
-        let _ = fs::remove_dir_all(&self.path);
+        let mut state = in_flight();
+        if state.settle(&self.path) {
+            remove(&self.path);
+        }
     }
 }
 
@@ -108,12 +136,12 @@ pub fn may_write(target: &Path, force: bool) -> diag::Result<bool> {
 /// As [`may_write`]; U009 after [`abandon`]. The target is untouched in each case.
 pub fn write(files: &Files, target: &Path, force: bool) -> diag::Result<()> {
     let replaces = may_write(target, force)?;
-    let staging = Staging::create(target, "new").map_err(|error| refused(target, &error))?;
+    let staging = Staging::create(target, "new", |path| fs::create_dir(path)).map_err(|error| refused(target, &error))?;
     for (path, bytes) in files {
         let file = staging.path.join(path);
         put(&file, bytes).map_err(|error| refused(&target.join(path), &error))?;
     }
-    publish(&staging, target, replaces).map_err(|error| refused(target, &error))
+    publish(&staging, target, replaces, |from, to| fs::rename(from, to)).map_err(|error| refused(target, &error))
 }
 
 /// Every file of a suite on disk, caches excepted.
@@ -141,49 +169,62 @@ pub fn read(suite: &Path) -> diag::Result<Files> {
 /// Replaces one file of a suite, whole or not at all.
 ///
 /// # Errors
-/// U004 when the disk refuses.
+/// U004 when the disk refuses, U009 after [`abandon`].
 pub fn replace(suite: &Path, path: &str, bytes: &[u8]) -> diag::Result<()> {
     let target = suite.join(path);
-    let staged = suite.join(format!(".{path}.new-{}", std::process::id()));
-    let written = put(&staged, bytes).and_then(|()| fs::rename(&staged, &target));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&staged);
-        refused(&target, &error)
-    })
+    let write = || {
+        let staged = Staging::create(&target, "new", |path| fs::File::create_new(path).map(drop))?;
+        fill(fs::File::options().write(true).open(&staged.path)?, bytes)?;
+        publish(&staged, &target, false, |from, to| fs::rename(from, to))
+    };
+    write().map_err(|error| refused(&target, &error))
 }
 
 fn put(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    if in_flight().abandoned {
+    // The lock: a file must not appear after `abandon` has removed its folder.
+    let state = in_flight();
+    if state.abandoned {
         return Err(io::ErrorKind::Interrupted.into());
     }
     if let Some(parent) = file.parent() {
         fs::create_dir_all(parent)?;
     }
-    let mut out = fs::File::create_new(file)?;
+    let out = fs::File::create_new(file)?;
+    drop(state);
+    fill(out, bytes)
+}
+
+fn fill(mut out: fs::File, bytes: &[u8]) -> io::Result<()> {
     out.write_all(bytes)?;
     // A full disk may show only when the data is flushed.
     out.sync_all()
 }
 
 /// Renames the finished folder to its place; an old one is moved aside first and comes back when
-/// the second rename fails. The lock keeps [`abandon`] from looking in between.
-fn publish(staging: &Staging, target: &Path, replaces: bool) -> io::Result<()> {
-    let old = if replaces { Some(Staging::create(target, "old")?) } else { None };
+/// the second rename fails, or else stays where it is. The lock keeps [`abandon`] from looking in
+/// between.
+fn publish(staging: &Staging, target: &Path, replaces: bool, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
+    let old = if replaces { Some(Staging::create(target, "old", |path| fs::create_dir(path))?) } else { None };
     let mut state = in_flight();
     if state.abandoned {
         return Err(io::ErrorKind::Interrupted.into());
     }
     if let Some(old) = &old {
         let aside = old.path.join("suite");
-        fs::rename(target, &aside)?;
-        if let Err(error) = fs::rename(&staging.path, target) {
-            fs::rename(&aside, target)?;
+        rename(target, &aside)?;
+        if let Err(error) = rename(&staging.path, target) {
+            if let Err(again) = rename(&aside, target) {
+                state.settle(&old.path);
+                let kept =
+                    format!("{error}; the old suite is now {}, since putting it back failed, too: {again}", aside.display());
+                return Err(io::Error::new(error.kind(), kept));
+            }
             return Err(error);
         }
     } else {
-        fs::rename(&staging.path, target)?;
+        rename(&staging.path, target)?;
     }
-    state.staging.retain(|path| *path != staging.path);
+    state.settle(&staging.path);
     Ok(())
 }
 
@@ -254,15 +295,19 @@ pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
     Ok(Some(changed))
 }
 
-/// Paths of all files below a folder, `/` between parts.
+/// Paths of all files below a folder, `/` between parts; without caches, and without what a process
+/// that was killed has staged.
 fn list(root: &Path, below: &str, found: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(root.join(below))? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
+        if is_staging(&name) || CACHES.contains(&name.as_str()) {
+            continue;
+        }
         if !entry.file_type()?.is_dir() {
             found.push(path);
-        } else if !CACHES.contains(&name.as_str()) {
+        } else {
             list(root, &path, found)?;
         }
     }
@@ -369,12 +414,74 @@ mod tests {
         assert_eq!(siblings(root.path()), ["file", "s"]);
     }
 
+    /// The only copy of a suite outlives a replacement that fails twice.
     #[test]
-    fn an_abandoned_staging_folder_is_removed() {
+    fn an_old_suite_that_cannot_come_back_stays_aside() {
         let root = tempfile::tempdir().unwrap();
-        let staging = Staging::create(&root.path().join("s"), "new").unwrap();
-        assert!(staging.path.is_dir());
+        let target = root.path().join("s");
+        write(&suite("one"), &target, false).unwrap();
+        let staging = Staging::create(&target, "new", |path| fs::create_dir(path)).unwrap();
+        let aside_only = |from: &Path, to: &Path| match from == target {
+            true => fs::rename(from, to),
+            false => Err(io::Error::other("the disk is gone")),
+        };
+        let error = publish(&staging, &target, true, aside_only).unwrap_err();
         drop(staging);
-        assert!(siblings(root.path()).is_empty());
+        let hidden = format!(".s.old-{}", std::process::id());
+        assert_eq!(siblings(root.path()), [hidden.clone()]);
+        let aside = root.path().join(hidden).join("suite");
+        assert_eq!(edited(&aside).unwrap(), Some(BTreeMap::new()));
+        let kept = format!("the old suite is now {}", aside.display());
+        assert!(render(&refused(&target, &error), false).contains(&kept), "{error}");
+    }
+
+    #[test]
+    fn one_file_is_replaced_and_leftovers_of_a_kill_are_no_edits() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("s");
+        write(&suite("one"), &target, false).unwrap();
+        replace(&target, "verdicts.json", b"{}").unwrap();
+        replace(&target, "verdicts.json", b"[]").unwrap();
+        assert_eq!(read(&target).unwrap()["verdicts.json"], b"[]");
+        assert_eq!(siblings(&target), ["kernels", MANIFEST, "run.py", "verdicts.json"]);
+        fs::write(target.join(".verdicts.json.new-17"), "half").unwrap();
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
+        assert!(!read(&target).unwrap().contains_key(".verdicts.json.new-17"));
+        fs::write(target.join(".verdicts.json.new-x"), "mine").unwrap();
+        assert_eq!(edited(&target).unwrap().unwrap().len(), 1);
+    }
+
+    /// A process that gave up stays so: the test below runs this one in a process of its own.
+    #[test]
+    #[ignore = "run by abandoning_removes_what_is_in_flight"]
+    fn abandon_in_a_process_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("s");
+        write(&suite("one"), &target, false).unwrap();
+        let folder = Staging::create(&target, "new", |path| fs::create_dir(path)).unwrap();
+        put(&folder.path.join("kernels/a.py"), b"two").unwrap();
+        let verdicts = target.join("verdicts.json");
+        let file = Staging::create(&verdicts, "new", |path| fs::write(path, "{}")).unwrap();
+        assert!(folder.path.is_dir() && file.path.is_file());
+        abandon();
+        assert!(!folder.path.exists() && !file.path.exists());
+        assert_eq!(siblings(root.path()), ["s"]);
+        let interrupted = |kind: io::Error| assert_eq!(kind.kind(), io::ErrorKind::Interrupted);
+        interrupted(put(&folder.path.join("run.py"), b"").unwrap_err());
+        interrupted(publish(&folder, &target, false, |from, to| fs::rename(from, to)).unwrap_err());
+        assert_eq!(write(&suite("two"), &target, false).unwrap_err().code.id, "U009");
+        assert_eq!(replace(&target, "verdicts.json", b"{}").unwrap_err().code.id, "U009");
+        assert_eq!(edited(&target).unwrap(), Some(BTreeMap::new()));
+        assert_eq!(siblings(root.path()), ["s"]);
+        assert_eq!(siblings(&target), ["kernels", MANIFEST, "run.py"]);
+    }
+
+    #[test]
+    fn abandoning_removes_what_is_in_flight() {
+        let name = "emit::write::tests::abandon_in_a_process_of_its_own";
+        let child =
+            std::process::Command::new(std::env::current_exe().unwrap()).args(["--exact", name, "--ignored"]).output().unwrap();
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
     }
 }

@@ -5,7 +5,7 @@
 //! operands). Unfused, a cluster is its anchor alone. Chains of Maps are composed into one Map
 //! before clusters are made, so a Map cluster is its anchor too.
 
-use super::{Graph, NodeId, Producer, ValueId};
+use super::{Graph, NodeId, ValueId};
 
 /// Nodes of one graph that are computed together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,16 +34,6 @@ impl Cluster {
 
     /// Values that enter, each once, in order of first use.
     pub fn inputs(&self, graph: &Graph) -> Vec<ValueId> {
-        let nodes = self.nodes();
-        let inside = |v: ValueId| matches!(graph.value(v).producer, Producer::Node { node, .. } if nodes.contains(&node));
-        let mut inputs = Vec::new();
-        for &node in &nodes {
-            for &value in graph.node(node).inputs.iter().flatten() {
-                if !inside(value) && !inputs.contains(&value) {
-                    inputs.push(value);
-                }
-            }
-        }
-        inputs
+        graph.entering(&self.nodes())
     }
 }

@@ -319,6 +319,18 @@ impl Graph {
         }
     }
 
+    /// Values that nodes read and none of them makes, each once, in order of first use.
+    pub fn entering(&self, nodes: &[NodeId]) -> Vec<ValueId> {
+        let inside = |v: ValueId| matches!(self.value(v).producer, Producer::Node { node, .. } if nodes.contains(&node));
+        let mut values = Vec::new();
+        for &value in nodes.iter().flat_map(|&id| self.node(id).inputs.iter().flatten()) {
+            if !inside(value) && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
     /// The values on the edges into a node, one an operand that a node computes.
     fn edges_into(&self, node: NodeId) -> Vec<ValueId> {
         self.nodes.edges_directed(node.0, Direction::Incoming).map(|e| *e.weight()).collect()
@@ -373,6 +385,8 @@ mod tests {
         let c = g.add_node(reshape(&[3, 2]), &[g.find("b")], vec![("c".into(), ty(&[3, 2]))], vec![]);
         g.set_outputs(vec![g.find("c").unwrap()]);
         assert_eq!(g.topological().unwrap(), [a, b, c]);
+        assert_eq!(g.entering(&[b, c]), [g.find("a").unwrap()]);
+        assert_eq!(g.entering(&[a, c]), [x, g.find("b").unwrap()]);
         g.replace_uses(g.find("b").unwrap(), g.find("a").unwrap());
         g.remove_node(b);
         assert_eq!(g.consumers(g.find("a").unwrap()), [c]);

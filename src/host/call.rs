@@ -3,12 +3,13 @@
 
 use smallvec::SmallVec;
 
-use super::eval::{Evaluator, Frame};
+use super::eval::{Evaluator, Frame, fits};
 use super::modules::HostModule;
 use super::trace::HostTensor;
 use super::value::Value;
 use super::view::{self, ViewError};
 use crate::diag::{self, Place};
+use crate::shape;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, ParamKind};
 use crate::syntax::constant::floor_div;
@@ -103,6 +104,9 @@ impl<'m> Evaluator<'m> {
         keywords: Vec<(&'m str, Value<'m>, Span)>,
     ) -> diag::Result<Value<'m>> {
         let mut frame = Frame::new(module, def);
+        if self.stack.last().is_none_or(|(caller, _)| *caller != module.name) {
+            self.modules.stands_alone(module)?;
+        }
         let id = (module.name.clone(), def.name.clone());
         if self.stack.contains(&id) {
             return Err(frame.unsupported(def.name_span, "recursion"));
@@ -154,13 +158,11 @@ impl<'m> Evaluator<'m> {
             ("len", [Value::Tuple(items)]) => Value::Int(items.len() as i64),
             ("tuple", [Value::Tuple(items)]) => Value::Tuple(items.clone()),
             ("tuple", &[Value::Range(start, stop, step)]) => {
-                let step_size = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
-                let range: Vec<i64> = if step > 0 {
-                    (start..stop).step_by(step_size).collect()
-                } else {
-                    (stop + 1..=start).rev().step_by(step_size).collect()
-                };
-                Value::Tuple(range.into_iter().map(Value::Int).collect())
+                // In 128 bits: a range's length, and the end it steps past, may be beyond 64.
+                let [first, end, stride] = [start, stop, step].map(i128::from);
+                let len = ((end - first + stride - stride.signum()) / stride).max(0);
+                fits(frame, usize::try_from(len).unwrap_or(usize::MAX), span)?;
+                Value::Tuple((0..len).map(|i| Value::Int((first + i * stride) as i64)).collect())
             }
             ("range", _) => {
                 let (start, stop, step) = match *self.ints(frame, span, &args.positional)? {
@@ -243,7 +245,10 @@ impl<'m> Evaluator<'m> {
         let at = |i: i64| view::axis(i, shape.len()).map_err(|message| frame.raises(args.span, message));
         Ok(Some(match (name, args.positional.as_slice()) {
             ("dim", []) => Value::Int(shape.len() as i64),
-            ("numel", []) => Value::Int(shape.iter().product::<usize>() as i64),
+            ("numel", []) => {
+                let numel = shape::numel(shape).ok_or_else(|| frame.unsupported(args.span, "an integer beyond 64 bits"))?;
+                Value::Int(numel as i64)
+            }
             ("size", &[Value::Int(i)]) => Value::Int(shape[at(i)?] as i64),
             _ => return Ok(None),
         }))

@@ -1,7 +1,8 @@
 //! The evaluator: statements and expressions of host code over concrete values.
 //!
 //! A plain tree walk with Python's scoping: a name assigned anywhere in a function is local to it.
-//! Calls are in [`super::call`]. A budget of statements stands against loops that do not end.
+//! Calls are in [`super::call`]. A budget of statements stands against loops that do not end, one of
+//! bytes and a size limit of tuples against code that takes all memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +17,14 @@ use crate::graph::TensorType;
 use crate::shape;
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, BoolOp, CompareOp, Expr, ExprKind, FStringPart, FunctionDef, Stmt, StmtKind, UnaryOp};
-use crate::syntax::constant::{binary_symbol, floor_div, floor_mod, unary_symbol};
+use crate::syntax::constant::{MAX_TUPLE, binary_symbol, floor_div, floor_mod, unary_symbol};
 
 /// Statements that one entry may execute.
 const STATEMENTS: u64 = 4_000_000;
+
+/// Bytes that one entry may allocate, and `prepare` compute, as the emulator holds them: more than any
+/// activation memory of one device that we plan for, and less than what makes an allocator give up.
+const BYTES: u64 = 64 << 30;
 
 /// Built-in functions that are in the subset.
 const BUILTINS: [&str; 6] = ["len", "max", "min", "range", "tuple", "ValueError"];
@@ -69,11 +74,13 @@ pub(super) struct Evaluator<'m> {
     /// Functions being run, outermost first.
     pub stack: Vec<(String, String)>,
     budget: u64,
+    /// Bytes that are left of [`BYTES`].
+    bytes: u64,
 }
 
 impl<'m> Evaluator<'m> {
     pub fn new(modules: &'m Modules) -> Evaluator<'m> {
-        Evaluator { modules, trace: Trace::default(), steps: None, stack: Vec::new(), budget: STATEMENTS }
+        Evaluator { modules, trace: Trace::default(), steps: None, stack: Vec::new(), budget: STATEMENTS, bytes: BYTES }
     }
 
     /// Runs `module.entry(*args)` to its end.
@@ -149,6 +156,28 @@ impl<'m> Evaluator<'m> {
         self.trace.storages.push(StorageData { name, dtype: ty.dtype, len });
         let strides = shape::contiguous_strides(&ty.shape);
         HostTensor { storage, dtype: ty.dtype, shape: ty.shape.clone(), strides, offset: 0 }
+    }
+
+    /// Takes a tensor's bytes from the budget; the number of its elements.
+    pub fn charge(&mut self, frame: &Frame<'m>, ty: &TensorType, span: Span) -> diag::Result<usize> {
+        let len = shape::numel(&ty.shape);
+        let bytes = len.and_then(|len| (len as u64).checked_mul(ty.dtype.carrier().size() as u64));
+        match (len, bytes.and_then(|bytes| self.bytes.checked_sub(bytes))) {
+            (Some(len), Some(left)) => {
+                self.bytes = left;
+                Ok(len)
+            }
+            _ => {
+                let what = format!("{} of {} is beyond the {} GiB", ty.dtype, shape::display(&ty.shape), BYTES >> 30);
+                Err(frame.error(&codes::MEMORY, span, format!("{what} that host code may allocate in all")))
+            }
+        }
+    }
+
+    /// A tuple, unless it is too long.
+    pub fn tuple(&self, frame: &Frame<'m>, items: Vec<Value<'m>>, span: Span) -> diag::Result<Value<'m>> {
+        fits(frame, items.iter().map(Value::items).sum(), span)?;
+        Ok(Value::Tuple(items))
     }
 
     /// Runs a function's body.
@@ -301,7 +330,10 @@ impl<'m> Evaluator<'m> {
             ExprKind::Str(s) => return Ok(Value::Str(s.clone())),
             ExprKind::Bool(v) => return Ok(Value::Bool(*v)),
             ExprKind::None => return Ok(Value::None),
-            ExprKind::Tuple(items) => return Ok(Value::Tuple(self.spread(frame, items)?)),
+            ExprKind::Tuple(items) => {
+                let items = self.spread(frame, items)?;
+                return self.tuple(frame, items, e.span);
+            }
             ExprKind::Unary(op, inner) => return self.unary(frame, *op, inner, e.span),
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(frame, a)?, self.expr(frame, b)?);
@@ -351,7 +383,10 @@ impl<'m> Evaluator<'m> {
         for item in items {
             match &item.kind {
                 ExprKind::Starred(inner) => match self.expr(frame, inner)? {
-                    Value::Tuple(inner) => values.extend(inner),
+                    Value::Tuple(inner) => {
+                        fits(frame, values.len() + inner.len(), item.span)?;
+                        values.extend(inner);
+                    }
                     other => return Err(frame.unsupported(item.span, &format!("spreading {}", other.kind()))),
                 },
                 _ => values.push(self.expr(frame, item)?),
@@ -520,7 +555,7 @@ impl<'m> Evaluator<'m> {
             }
             (Value::Tuple(mut a), Value::Tuple(b)) if op == BinaryOp::Add => {
                 a.extend(b);
-                Ok(Value::Tuple(a))
+                self.tuple(frame, a, span)
             }
             (a, b) if matches!(a, Value::Prepared(_)) || matches!(b, Value::Prepared(_)) => {
                 self.prepared_binary(frame, op, a, b, span)
@@ -561,6 +596,14 @@ impl<'m> Evaluator<'m> {
         }
         Ok(Value::Bool(true))
     }
+}
+
+/// Refuses a tuple of more than [`MAX_TUPLE`] items.
+pub(super) fn fits(frame: &Frame, items: usize, span: Span) -> diag::Result<()> {
+    if items <= MAX_TUPLE {
+        return Ok(());
+    }
+    Err(frame.error(&codes::MEMORY, span, format!("a tuple of {items} items; the limit is {MAX_TUPLE}")))
 }
 
 /// `torch.<name>` as a dtype.

@@ -55,7 +55,8 @@ pub enum HostArg {
 ///
 /// # Errors
 /// H001 outside the subset, H002 a `raise` was reached, H003 a launch does not fit its kernel, H005
-/// Python or torch would raise an error, L001 a loop does not end.
+/// Python or torch would raise an error, L001 a loop does not end, L002 a tuple or the allocations
+/// together are too large.
 pub fn trace_launch(modules: &Modules, module: &str, entry: &str, args: &[HostArg]) -> diag::Result<Trace> {
     eval::Evaluator::new(modules).run(module, entry, args)
 }

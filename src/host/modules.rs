@@ -2,7 +2,8 @@
 //!
 //! A file may hold a docstring, imports, integer constants, `@triton.jit` kernels, functions,
 //! classes and the `if __name__ == "__main__":` block, which is never run. Any other statement at
-//! module level could change what the functions do, and is refused.
+//! module level could change what the functions do, and is refused. A kernel's file may not import
+//! other files of its suite: its verdict is known by its own text alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +11,12 @@ use std::sync::Arc;
 use crate::diag::{self, Diagnostic, codes};
 use crate::source::Span;
 use crate::syntax::ast::{ExprKind, FunctionDef, Module, Stmt, StmtKind, UnaryOp};
+
+/// What the import name of a kernel's file starts with.
+const KERNELS: &str = "kernels.";
+
+/// What a suite has to import, besides the files of the set.
+const SUITE: [&str; 3] = ["kernels", "run", "weights"];
 
 /// What a module-level name stands for.
 #[derive(Clone, Debug)]
@@ -67,6 +74,34 @@ impl Modules {
     /// The parsed file of an import name: a launch's kernel is found in the file of its module.
     pub fn ast(&self, name: &str) -> Option<&Module> {
         self.modules.get(name).map(|m| &m.ast)
+    }
+
+    /// Refuses a kernel's file that imports another file of the suite, under its own name or, as
+    /// Python finds it beside a file that is run, under that of its stem.
+    ///
+    /// # Errors
+    /// H001 at the import.
+    pub(super) fn stands_alone(&self, module: &HostModule) -> diag::Result<()> {
+        if !module.name.starts_with(KERNELS) {
+            return Ok(());
+        }
+        for stmt in &module.ast.body {
+            let imported: Vec<&str> = match &stmt.kind {
+                StmtKind::Import(list) => list.iter().map(|(module, _)| module.as_str()).collect(),
+                StmtKind::ImportFrom { module, .. } => vec![module],
+                _ => continue,
+            };
+            let root = |path: &str| path.split('.').next().unwrap_or(path).to_owned();
+            let own = |root: &String| {
+                SUITE.contains(&root.as_str()) || self.contains(root) || self.contains(&(KERNELS.to_owned() + root))
+            };
+            if let Some(path) = imported.into_iter().map(root).find(own) {
+                let construct = format!("importing `{path}`, which is part of the suite, into a kernel's file");
+                let refused = *refuse(&module.ast, stmt.span, &construct);
+                return Err(Box::new(refused.help("write what the kernel needs in its own file")));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&HostModule> {

@@ -104,10 +104,19 @@ pub fn prepare(modules: &Modules, module: &str, weights: &[(String, TensorType)]
 }
 
 impl<'m> Evaluator<'m> {
-    fn step(&mut self, op: PrepareOp, dtype: DType, shape: Shape, contiguous: bool, span: Span) -> Value<'m> {
+    fn step(
+        &mut self,
+        frame: &Frame<'m>,
+        op: PrepareOp,
+        (dtype, shape): (DType, Shape),
+        contiguous: bool,
+        span: Span,
+    ) -> diag::Result<Value<'m>> {
+        let ty = TensorType { dtype, shape };
+        self.charge(frame, &ty, span)?;
         let steps = self.steps.as_mut().expect("invariant: weights exist in prepare");
-        steps.push(PrepareStep { op, ty: TensorType { dtype, shape }, contiguous, span });
-        Value::Prepared(steps.len() - 1)
+        steps.push(PrepareStep { op, ty, contiguous, span });
+        Ok(Value::Prepared(steps.len() - 1))
     }
 
     fn at(&self, step: usize) -> &PrepareStep {
@@ -157,7 +166,7 @@ impl<'m> Evaluator<'m> {
             };
         }
         let dtype = dtype.expect("invariant: one operand is a weight");
-        Ok(self.step(PrepareOp::Arithmetic(arithmetic, operands[0], operands[1]), dtype, shape, contiguous, span))
+        self.step(frame, PrepareOp::Arithmetic(arithmetic, operands[0], operands[1]), (dtype, shape), contiguous, span)
     }
 
     /// A method of a weight.
@@ -181,30 +190,30 @@ impl<'m> Evaluator<'m> {
                     return Err(frame.unsupported(span, "`.view()` of a tensor that is not contiguous"));
                 }
                 let shape = view::resolve(&self.ints(frame, span, sizes)?, &shape).map_err(raises)?;
-                Ok(self.step(PrepareOp::Reshape(step), dtype, shape, contiguous, span))
+                self.step(frame, PrepareOp::Reshape(step), (dtype, shape), contiguous, span)
             }
             ("permute", order) => {
                 let order = view::permutation(&self.ints(frame, span, order)?, shape.len()).map_err(raises)?;
-                Ok(self.permuted(step, order, span))
+                self.permuted(frame, step, order, span)
             }
             ("transpose", &[Value::Int(a), Value::Int(b)]) => {
                 let mut order: Vec<usize> = (0..shape.len()).collect();
                 order.swap(view::axis(a, shape.len()).map_err(raises)?, view::axis(b, shape.len()).map_err(raises)?);
-                Ok(self.permuted(step, order, span))
+                self.permuted(frame, step, order, span)
             }
-            ("contiguous", []) => Ok(self.step(PrepareOp::Contiguous(step), dtype, shape, true, span)),
-            ("to", &[Value::DType(to)]) => Ok(self.step(PrepareOp::To(step), to, shape, contiguous, span)),
+            ("contiguous", []) => self.step(frame, PrepareOp::Contiguous(step), (dtype, shape), true, span),
+            ("to", &[Value::DType(to)]) => self.step(frame, PrepareOp::To(step), (to, shape), contiguous, span),
             _ => Err(frame.unsupported(span, &format!("`.{name}()` of a weight"))),
         }
     }
 
-    fn permuted(&mut self, step: usize, order: Vec<usize>, span: Span) -> Value<'m> {
+    fn permuted(&mut self, frame: &Frame<'m>, step: usize, order: Vec<usize>, span: Span) -> diag::Result<Value<'m>> {
         let TensorType { dtype, shape } = self.at(step).ty.clone();
         let moved: Shape = order.iter().map(|&i| shape[i]).collect();
         // Axes of size 1 may move freely.
         let wide = order.iter().copied().filter(|&i| shape[i] != 1);
         let contiguous = self.at(step).contiguous && wide.is_sorted();
-        self.step(PrepareOp::Permute(step, order), dtype, moved, contiguous, span)
+        self.step(frame, PrepareOp::Permute(step, order), (dtype, moved), contiguous, span)
     }
 
     /// `torch.<name>(…)` on weights.
@@ -219,7 +228,7 @@ impl<'m> Evaluator<'m> {
                     return Err(outside());
                 }
                 let op = if name == "sqrt" { PrepareOp::Sqrt(step) } else { PrepareOp::Rsqrt(step) };
-                Ok(self.step(op, dtype, shape, contiguous, span))
+                self.step(frame, op, (dtype, shape), contiguous, span)
             }
             ("cat", [Value::Tuple(items)]) => {
                 let steps: Vec<usize> = items
@@ -262,14 +271,14 @@ impl<'m> Evaluator<'m> {
         for &step in &steps {
             let part = self.at(step);
             contiguous &= part.contiguous;
-            size += part.ty.shape.get(axis).copied().unwrap_or(0);
+            size = usize::saturating_add(size, part.ty.shape.get(axis).copied().unwrap_or(0));
             let alike = part.ty.shape.len() == shape.len() && (0..shape.len()).all(|i| i == axis || shape[i] == part.ty.shape[i]);
             if !alike || part.ty.dtype != dtype {
                 return Err(frame.raises(span, "torch.cat of tensors whose types differ"));
             }
         }
         shape[axis] = size;
-        Ok(self.step(PrepareOp::Cat(steps, axis), dtype, shape, contiguous, span))
+        self.step(frame, PrepareOp::Cat(steps, axis), (dtype, shape), contiguous, span)
     }
 
     /// torch gives amounts in pairs, the last axis first.
@@ -284,8 +293,9 @@ impl<'m> Evaluator<'m> {
                 return Err(frame.unsupported(span, "negative padding"));
             };
             pads[axis] = (before, after);
-            shape[axis] += before + after;
+            // A sum that saturates is beyond the budget.
+            shape[axis] = shape[axis].saturating_add(before).saturating_add(after);
         }
-        Ok(self.step(PrepareOp::Pad(step, pads.to_vec(), value), dtype, shape, contiguous, span))
+        self.step(frame, PrepareOp::Pad(step, pads.to_vec(), value), (dtype, shape), contiguous, span)
     }
 }

@@ -152,3 +152,31 @@ fn launches_are_followed_into_other_files() {
     assert_eq!(names, ["x", "weights[\"v\"]", "weights[\"w\"]", "prepared[0]"]);
     assert_eq!(trace.returned[0].storage.0, 3);
 }
+
+/// A kernel's verdict is known by its own file's text, which therefore is all that may decide it.
+#[test]
+fn a_kernel_file_imports_no_other_file_of_the_suite() {
+    let file = |import: &str| format!("import torch\n{import}\ndef launch(x):\n    return x\n");
+    let run = |entry: &str, import: &str| {
+        let mut modules = Modules::new();
+        for (name, text) in [("kernels.a", file(import)), ("kernels.b", file("")), ("run", file("from kernels import a\n"))] {
+            modules.add(name, parse_module(&SourceFile::new(format!("{name}.py"), text)).unwrap()).unwrap();
+        }
+        trace_launch(&modules, entry, "launch", &[HostArg::Tensor(tensor("f32[2]"))])
+    };
+    for import in [
+        "import kernels.b",
+        "import os, kernels",
+        "from kernels import b",
+        "from kernels.b import launch as other",
+        "import b",
+        "from weights import load",
+        "import run",
+    ] {
+        let error = run("kernels.a", import).unwrap_err();
+        assert_eq!(error.code.id, "H001", "{import}: {error}");
+        assert!(render(&error, false).contains("kernels.a.py:2:1"), "{}", render(&error, false));
+    }
+    assert!(run("kernels.a", "import triton.language as tl").is_ok());
+    assert!(run("run", "").is_ok());
+}

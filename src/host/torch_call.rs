@@ -9,7 +9,7 @@ use super::value::Value;
 use crate::diag;
 use crate::dtype::DType;
 use crate::graph::TensorType;
-use crate::shape::{self, Shape};
+use crate::shape::Shape;
 
 impl<'m> Evaluator<'m> {
     /// Calls `torch.…`.
@@ -67,9 +67,7 @@ impl<'m> Evaluator<'m> {
         if self.steps.is_some() {
             return Err(frame.unsupported(args.span, "an allocation in prepare"));
         }
-        let Some(len) = shape::numel(&ty.shape) else {
-            return Err(frame.raises(args.span, format!("an allocation of {} elements", shape::display(&ty.shape))));
-        };
+        let len = self.charge(frame, &ty, args.span)?;
         let tensor = self.new_storage(&ty, format!("an allocation of {}", frame.def.name));
         self.trace.events.push(Event::Alloc { storage: tensor.storage, dtype: ty.dtype, len, fill, span: args.span });
         Ok(Value::Tensor(tensor))

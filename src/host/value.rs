@@ -64,6 +64,14 @@ impl Value<'_> {
         }
     }
 
+    /// Values inside, tuples in tuples counted out: what a copy costs.
+    pub fn items(&self) -> usize {
+        match self {
+            Value::Tuple(items) => items.iter().map(Value::items).sum::<usize>() + 1,
+            _ => 1,
+        }
+    }
+
     pub fn is_tensor(&self) -> bool {
         matches!(self, Value::Tensor(_) | Value::Prepared(_))
     }
@@ -147,6 +155,7 @@ mod tests {
         assert_eq!(Value::Tuple(vec![one.clone(), Value::DType(DType::F32)]).to_string(), "((1,), torch.float32)");
         assert_eq!(one.equals(&Value::Tuple(vec![Value::Int(1), Value::Int(2)])), Some(false));
         assert_eq!(one.equals(&Value::None), Some(false));
+        assert_eq!(Value::Tuple(vec![one.clone(), one.clone()]).items(), 5);
         assert_eq!(Value::Int(1).equals(&Value::Float(1.0)), None);
         assert_eq!(Value::Tuple(vec![]).truth(), Some(false));
         assert_eq!(Value::Device.truth(), None);

@@ -218,8 +218,8 @@ impl fmt::Display for Constant {
     }
 }
 
-/// Repeating a tuple longer than this is refused: a typo must not exhaust memory.
-const MAX_TUPLE: usize = 1 << 16;
+/// Items that a tuple may have: a typo must not exhaust memory.
+pub const MAX_TUPLE: usize = 1 << 16;
 
 fn repeat(items: &[Constant], count: i64) -> Result<Constant> {
     let count = usize::try_from(count).unwrap_or(0);
