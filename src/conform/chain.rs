@@ -236,7 +236,11 @@ impl<'s> Chain<'s> {
             let place = d.place.clone().or(Some(Place::File { file: file.clone() }));
             Diagnostic { place, ..d.note("pass: chain").note(format!("layer: {}", launch.layer)) }
         });
-        Ok(mismatch.into_iter().chain(alive::check(&subject.manifest.model, &launch.layer, &got)).collect())
+        let dead = match graph.value(launch.output).producer {
+            Producer::Node { node, .. } => alive::check(&subject.manifest.model, &launch.layer, &graph.node(node).op, &got),
+            Producer::Input(_) | Producer::Weight(_) => None,
+        };
+        Ok(mismatch.into_iter().chain(dead).collect())
     }
 
     fn storage_of(&self, slot: &SlotEntry) -> Result<usize> {
