@@ -1,24 +1,24 @@
-"""Compares the numpy text of the generated-number laws with numbers blessed from Rust.
+"""Compares the numpy or torch text of the generated-number laws with numbers blessed from Rust.
 
-    python tools/check_rng.py
+    python tools/check_rng.py [numpy|torch]
 
-Reads src/rng/seeded_numpy.py and tests/rng/blessed.txt (written by `cargo test rng::` under
-UPDATE_EXPECT=1). Needs numpy.
+Reads src/rng/seeded_numpy.py or src/rng/seeded_torch.py, and tests/rng/blessed.txt (written by
+`cargo test rng::` under UPDATE_EXPECT=1). Needs the library that is named; numpy when none is.
 """
 
 import ast
+import importlib
 import math
 import pathlib
 import sys
-
-import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def main():
-    scope = {"numpy": numpy, "math": math}
-    exec((ROOT / "src/rng/seeded_numpy.py").read_text(), scope)
+    library = sys.argv[1] if len(sys.argv) > 1 else "numpy"
+    scope = {library: importlib.import_module(library), "math": math}
+    exec((ROOT / f"src/rng/seeded_{library}.py").read_text(), scope)
     wrong = 0
     lines = (ROOT / "tests/rng/blessed.txt").read_text().splitlines()
     for line in lines:
@@ -26,7 +26,7 @@ def main():
         got = [float(v) for v in eval(call, scope).reshape(-1)]
         if got != ast.literal_eval(values):
             wrong += 1
-            print(f"differs: {call}\n  numpy {got}\n  Rust  {values}")
+            print(f"differs: {call}\n  {library} {got}\n  Rust {values}")
     print(f"{len(lines) - wrong} of {len(lines)} laws agree")
     return 1 if wrong else 0
 

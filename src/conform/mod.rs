@@ -16,6 +16,7 @@ pub mod inputs;
 pub mod kernel;
 pub mod layout;
 pub mod prepare;
+pub mod probe;
 pub mod stored;
 pub mod subject;
 pub mod verdict;

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::{EmitOptions, Files, kernel_path};
 use crate::graph::{Graph, ValueId};
 use crate::select::plan::{Launch, Plan, Slot};
-use crate::template::{ArgumentValue, BoundKernel, OperandAccess};
+use crate::template::{ArgumentValue, BoundKernel, Operand, OperandAccess};
 
 /// The manifest's name in a suite.
 pub const MANIFEST: &str = "manifest.json";
@@ -88,6 +88,24 @@ pub struct OperandEntry {
     /// Elements of the whole storage. A contiguous operand is handed to `launch` as a tensor of
     /// `shape`, any other as its 1-D storage.
     pub storage: usize,
+}
+
+impl OperandEntry {
+    pub fn of(operand: &Operand) -> OperandEntry {
+        OperandEntry {
+            name: operand.name.clone(),
+            access: match operand.access {
+                OperandAccess::Read => AccessEntry::Read,
+                OperandAccess::Write => AccessEntry::Write,
+                OperandAccess::Scratch => AccessEntry::Scratch,
+            },
+            dtype: operand.dtype.name().to_owned(),
+            shape: operand.layout.shape.to_vec(),
+            strides: operand.layout.strides.to_vec(),
+            offset: operand.layout.offset,
+            storage: operand.layout.storage,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,19 +223,7 @@ fn block(value: &Value) -> String {
 }
 
 fn kernel_entry(kernel: &BoundKernel) -> KernelEntry {
-    let operands = kernel.operands.iter().map(|operand| OperandEntry {
-        name: operand.name.clone(),
-        access: match operand.access {
-            OperandAccess::Read => AccessEntry::Read,
-            OperandAccess::Write => AccessEntry::Write,
-            OperandAccess::Scratch => AccessEntry::Scratch,
-        },
-        dtype: operand.dtype.name().to_owned(),
-        shape: operand.layout.shape.to_vec(),
-        strides: operand.layout.strides.to_vec(),
-        offset: operand.layout.offset,
-        storage: operand.layout.storage,
-    });
+    let operands = kernel.operands.iter().map(OperandEntry::of);
     let launches = kernel.launches.iter().map(|launch| {
         let args = launch.args.iter().map(|argument| {
             let value = match &argument.value {

@@ -58,6 +58,12 @@ pub fn kernel_module(kernel: &BoundKernel) -> String {
     format!("{}__{}", kernel.template, kernel.key)
 }
 
+/// A module with a kernel and its wrapper alone: what runs of the kernel's file.
+pub fn launch_module(kernel: &BoundKernel) -> String {
+    let text = kernel.text.trim();
+    format!("import torch\nimport triton\nimport triton.language as tl\n\n\n{text}\n\n\n{}", wrapper::text(kernel))
+}
+
 /// Every file of a suite.
 ///
 /// # Errors

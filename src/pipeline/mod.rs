@@ -17,6 +17,8 @@ use std::sync::Arc;
 use crate::diag::Diagnostic;
 use crate::emit::{self, EmitOptions};
 use crate::fuse;
+use crate::graph::Graph;
+use crate::graph::verify::violations;
 use crate::import::Imported;
 use crate::select::{self, Planned, Served};
 use crate::target::Target;
@@ -50,7 +52,9 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     if let Some(folder) = &options.templates {
         library = library.with_folder(folder).map_err(one)?;
     }
+    verified(&imported.graph)?;
     let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
+    verified(&graph)?;
     let clusters = fuse::cluster(&graph, options.fuse, &Served { library: &library, target }).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
@@ -85,6 +89,12 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     emit::write(&files, &output, options.force).map_err(one)?;
     report.suite = Some(output);
     Ok(report)
+}
+
+/// Later stages rely on every invariant of a graph; a violation is a fault of the stage before.
+fn verified(graph: &Graph) -> Outcome<()> {
+    let violations = violations(graph);
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
 /// How the plan was made, for the manifest.

@@ -98,7 +98,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
         let name = &graph.value(value).name;
         let tensor = env.get(value).ok_or_else(|| {
             let message = format!("operand `{name}` has no elements when it is read");
-            fault(graph, id, Box::new(Diagnostic::new(&codes::INTERNAL, message)))
+            fault(graph, id, Diagnostic::new(&codes::INTERNAL, message))
         })?;
         if tensor.shape() != graph.shape(value) {
             let message = format!(
@@ -106,7 +106,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
                 crate::shape::display(tensor.shape()),
                 crate::shape::display(graph.shape(value))
             );
-            return Err(fault(graph, id, Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message))));
+            return Err(fault(graph, id, Diagnostic::new(&codes::MODEL_SHAPES, message)));
         }
         Ok(Some(tensor))
     };
@@ -114,7 +114,7 @@ pub fn operands<'e>(graph: &Graph, id: NodeId, env: &'e Env) -> Result<Vec<Optio
 }
 
 /// Names the node in a message.
-pub fn fault(graph: &Graph, id: NodeId, diagnostic: Box<Diagnostic>) -> Box<Diagnostic> {
+pub fn fault(graph: &Graph, id: NodeId, diagnostic: Diagnostic) -> Box<Diagnostic> {
     let node = graph.node(id);
     let name = node.sources.first().map_or_else(|| format!("#{} {}", id.index(), node.op.name()), |s| s.node.clone());
     Box::new(diagnostic.at_node(graph.file.clone(), name))
@@ -124,7 +124,7 @@ fn evaluate_node(graph: &Graph, id: NodeId, env: &Env, math: Math) -> Result<Ten
     let node = graph.node(id);
     let dtype = graph.dtype(node.outputs[0]);
     let operands: Vec<_> = operands(graph, id, env)?.into_iter().map(|o| o.map(Arc::as_ref)).collect();
-    apply(&node.op, &operands, dtype, math).map_err(|diagnostic| fault(graph, id, diagnostic))
+    apply(&node.op, &operands, dtype, math).map_err(|diagnostic| fault(graph, id, *diagnostic))
 }
 
 /// One operator on given elements; `dtype` is the graph's dtype of the result.

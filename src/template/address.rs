@@ -118,6 +118,9 @@ pub struct Access<'a> {
     pub reads: &'a [String],
     /// Stride parameters that the kernel has already.
     pub own: &'a dyn Fn(&str) -> bool,
+    /// Whether the pointer must have the block's shape, as an anchor's own statement needs it: it then
+    /// has a term, of stride 0, along what the operand is broadcast over.
+    pub whole: bool,
 }
 
 impl<'a> Writer<'a> {
@@ -161,6 +164,9 @@ impl<'a> Writer<'a> {
                 .filter(|&(dim, _)| line.coefs[dim] != 0 && space.dims[dim] > 1)
                 .collect();
             if dims.is_empty() {
+                if access.whole {
+                    out.terms.push(self.term(access, &entry.name, &entry.coord, 0, None, entry.axis.is_some()));
+                }
                 continue;
             }
             used[e] = true;

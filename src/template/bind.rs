@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use super::address::{Writer, internal};
 use super::axes::{affine_stride, bent_dims, bounds};
 use super::bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, Layout, Operand, OperandAccess};
+use super::check::{Probed, anchors};
 use super::environment::Env;
 use super::launch::{self, Setting};
 use super::library::Library;
@@ -22,11 +23,11 @@ use super::names::Names;
 use super::problem::{self, Problem, linear};
 use super::rewrite;
 use super::step::{Extra, Step, StepMaker, StepRead};
-use crate::diag::{Diagnostic, Result};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::expr::Node;
 use crate::expr::index::Index;
 use crate::graph::op::{Op, OutOfBounds};
-use crate::graph::{Cluster, Graph, ValueId};
+use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::target::{Precision, Target};
 
 /// What the caller may choose.
@@ -71,7 +72,8 @@ impl Work {
 
 /// Binds the template that fits a cluster.
 ///
-/// Errors: T003 when no template fits or the precision class is not offered; S002 where a template's
+/// Errors: T003 when no template fits, the precision class is not offered, or the template has no
+/// anchor for a prologue or epilogue; S002 where a template's
 /// expression fails on this problem; M008 where an expression has no Triton form.
 pub fn bind(
     graph: &Graph,
@@ -95,6 +97,7 @@ pub fn bind(
     cut_groups(&mut problem, &work);
     let env = Env::of(&problem, graph, cluster, target);
     let setting = launch::setting(&problem, env, target, options.precision).map_err(located)?;
+    nothing_is_dropped(&problem, graph, cluster, &work, &setting.entries()).map_err(located)?;
     let writer = Writer::new(&problem, names);
     let wide = operands_of(&problem, &work).iter().any(|(_, _, layout)| layout.storage > i32::MAX as usize);
     let text = rewrite::rewrite(writer, &work, &setting.entries(), wide).map_err(located)?;
@@ -124,6 +127,28 @@ fn collect(
     };
     let epilogues = maker.epilogues(problem, cluster)?;
     Ok(Work { prologues, epilogues, body })
+}
+
+/// Refuses what the template's launches have no anchor for.
+fn nothing_is_dropped(problem: &Problem, graph: &Graph, cluster: &Cluster, work: &Work, entries: &[&str]) -> Result<()> {
+    let template = &problem.template;
+    let refused = |node: NodeId, why: String| {
+        let message = format!("template {} cannot take `{}`: {why}", template.name, graph.node(node).op.name());
+        Err(Box::new(Diagnostic::new(&codes::TEMPLATE_NONE, message).help("plan it as a kernel of its own")))
+    };
+    for &(position, node) in &cluster.prologues {
+        if problem.operands.get(position).is_none_or(|operand| operand.prologue != Some(node)) {
+            return refused(node, format!("operand {position} has no place for a prologue"));
+        }
+    }
+    if let Some(&node) = cluster.epilogues.iter().find(|&&node| !matches!(graph.node(node).op, Op::Map(_))) {
+        return refused(node, "only a Map can be an epilogue".to_owned());
+    }
+    if !work.epilogues.is_empty() && anchors(template, Some(&Probed::Value), entries).is_empty() {
+        let node = cluster.epilogues.first().copied().unwrap_or(cluster.anchor);
+        return refused(node, format!("kernel.py has no `# fuse: value` anchor in {}", entries.join(" or ")));
+    }
+    Ok(())
 }
 
 /// Cuts each group for the accesses that are not affine in it.

@@ -1,15 +1,25 @@
 //! The anchor probe's problems: for a template, small graphs whose every element tells where it is.
 //!
-//! Each problem of the manifest's `probe:` gives a cluster without fusion, one with an epilogue
-//! y + Σ cᵢ·coordᵢ and a full and a per-axis operand, and one a prologue x + Σ cᵢ·coordᵢ at each
-//! input, with cᵢ the row-major strides: a coordinate that is wrong by anything changes the number.
-//! All values are small integers, so a right kernel equals the reference bit for bit. Whoever can
-//! run kernels (`conform`) binds, emulates and compares.
+//! Each problem of the manifest's `probe:` gives clusters that use one kind of anchor each:
+//!
+//! * *alone*: the kernel as it stands;
+//! * *value*: an epilogue y + Σ cᵢ·coordᵢ with a full and a per-axis operand;
+//! * *load*: a prologue x + Σ cᵢ·coordᵢ + an operand beside x, and x lying apart in its storage, which
+//!   rewrites the address;
+//! * *store*: the output lying apart;
+//! * *body*: Maps of every kind of access.
+//!
+//! The cᵢ are row-major strides: a coordinate that is wrong by anything changes the number, and a
+//! wrong mask leaves out or adds what the operands give. All values are small integers, so a right
+//! kernel equals the reference bit for bit. Whoever can run kernels (`conform::probe`) binds, emulates
+//! and compares.
 //!
 //! Does not catch: an anchor that is right on these shapes and wrong on others.
 
 use std::sync::Arc;
 
+use super::anchors::{Anchor, Site};
+use super::bound::Layout;
 use super::library::Template;
 use super::manifest::{Implements, ProbeSpec};
 use super::step::scalar;
@@ -19,7 +29,32 @@ use crate::expr::index::Index;
 use crate::expr::{Binary, Constant, Expr, ExprBuilder, Node};
 use crate::graph::op::{Access, Conv, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
 use crate::graph::{Cluster, Graph, NodeId, ValueId, Weight};
-use crate::shape::{Shape, contiguous_strides, display};
+use crate::shape::{Shape, Strides, contiguous_strides, display};
+use crate::source::Span;
+
+/// Which anchors a probe is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Probed {
+    /// None: the kernel as it stands.
+    Alone,
+    /// The `load` anchors of an operand.
+    Load(String),
+    Value,
+    Store,
+    Body,
+}
+
+impl std::fmt::Display for Probed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Probed::Alone => f.write_str("the kernel alone"),
+            Probed::Load(operand) => write!(f, "load {operand}"),
+            Probed::Value => f.write_str("value"),
+            Probed::Store => f.write_str("store"),
+            Probed::Body => f.write_str("body"),
+        }
+    }
+}
 
 /// One cluster to bind, run and compare.
 #[derive(Clone, Debug)]
@@ -28,8 +63,51 @@ pub struct Probe {
     pub name: String,
     pub graph: Graph,
     pub cluster: Cluster,
+    pub probed: Probed,
+    /// A value that lies apart in its storage.
+    pub moved: Option<ValueId>,
     /// Whether integer inputs must give bit-equal results: not for functions that round.
     pub exact: bool,
+}
+
+impl Probe {
+    /// How a value lies in its storage: dense, or with gaps before, between and behind its elements,
+    /// the first axis innermost, so that no address of a dense tensor is right.
+    pub fn layout(&self, value: ValueId) -> Layout {
+        let shape = self.graph.shape(value);
+        if self.moved != Some(value) {
+            return Layout::contiguous(shape);
+        }
+        const OFFSET: usize = 3;
+        let mut step = 1;
+        let mut strides = Strides::new();
+        for &size in shape {
+            strides.push(step as i64);
+            step *= size + 1;
+        }
+        Layout { shape: Shape::from_slice(shape), strides, offset: OFFSET as i64, storage: OFFSET + step }
+    }
+}
+
+/// The comments of the anchors that bound kernels with these entries have, of one kind or (`None`)
+/// of every kind that a probe can be about.
+pub fn anchors(template: &Template, probed: Option<&Probed>, entries: &[&str]) -> Vec<Span> {
+    let kernel = &template.kernel;
+    let functions = kernel.reached(entries);
+    let inside = |a: &&Anchor| functions.iter().any(|f| f.span.start <= a.lines.start && a.lines.end <= f.span.end);
+    let wanted = |a: &&Anchor| match &a.site {
+        Site::Params | Site::Args => false,
+        Site::Load { .. } => probed.is_none_or(|p| *p == Probed::Load(a.name.clone())),
+        Site::Value { .. } => probed.is_none_or(|p| *p == Probed::Value),
+        Site::Store { .. } => probed.is_none_or(|p| *p == Probed::Store),
+        Site::Body { .. } => probed.is_none_or(|p| *p == Probed::Body),
+    };
+    let comment = |a: &Anchor| {
+        let text = kernel.file.slice(a.lines);
+        let lead = text.len() - text.trim_start().len();
+        Span::new(a.lines.start as usize + lead, a.lines.start as usize + text.trim_end().len())
+    };
+    kernel.anchors.iter().filter(inside).filter(wanted).map(comment).collect()
 }
 
 /// All probes of a template, with fp32 operands.
@@ -37,17 +115,22 @@ pub struct Probe {
 /// Errors: T001 when a problem of `probe:` lacks an operand's shape.
 pub fn probes(template: &Arc<Template>) -> Result<Vec<Probe>> {
     let mut out = Vec::new();
+    let inputs = template.manifest.inputs().len();
     for spec in &template.manifest.probe {
         let probe = Problem { template, spec };
         match template.manifest.implements {
             Implements::Map if template.manifest.label.is_none() => out.extend(probe.maps()?),
-            _ => {
-                out.push(probe.build(Fusion::None)?);
-                out.push(probe.build(Fusion::Epilogue)?);
-                if template.manifest.implements != Implements::Map {
-                    for position in 0..template.manifest.inputs().len() {
-                        out.push(probe.build(Fusion::Prologue(position))?);
-                    }
+            implements => {
+                out.push(probe.build(Use::Alone)?);
+                if template.takes_epilogues() {
+                    out.push(probe.build(Use::Epilogue)?);
+                }
+                // The operands of a Map take no prologues: fusion composes Maps instead.
+                for position in (0..inputs).filter(|_| implements != Implements::Map) {
+                    out.push(probe.build(Use::Prologue(position))?);
+                }
+                for position in 0..=inputs {
+                    out.push(probe.build(Use::Apart(position))?);
                 }
             }
         }
@@ -55,11 +138,14 @@ pub fn probes(template: &Arc<Template>) -> Result<Vec<Probe>> {
     Ok(out)
 }
 
+/// What a probe does with a template's operator.
 #[derive(Clone, Copy, PartialEq)]
-enum Fusion {
-    None,
+enum Use {
+    Alone,
     Epilogue,
     Prologue(usize),
+    /// An operand lies apart; behind the inputs comes the output.
+    Apart(usize),
 }
 
 struct Problem<'a> {
@@ -146,7 +232,7 @@ impl Problem<'_> {
         }
     }
 
-    fn build(&self, fusion: Fusion) -> Result<Probe> {
+    fn build(&self, fusion: Use) -> Result<Probe> {
         let manifest = &self.template.manifest;
         let mut graph = Graph::new(format!("{} probe", self.template.name));
         let (mut prologues, mut epilogues) = (Vec::new(), Vec::new());
@@ -155,14 +241,15 @@ impl Problem<'_> {
             let shape = self.shape(&operand.name)?;
             let role = self.role(&operand.name, &shape);
             let mut value = add_input(&mut graph, &operand.name, &shape, role);
-            if fusion == Fusion::Prologue(position) {
-                let (node, result) = located(&mut graph, &format!("{} located", operand.name), value, &[]);
+            if fusion == Use::Prologue(position) {
+                let beside = add_input(&mut graph, &format!("beside {}", operand.name), &shape, role);
+                let (node, result) = located(&mut graph, &format!("{} located", operand.name), value, &[beside]);
                 prologues.push((position, node));
                 value = result;
             }
             inputs.push(Some(value));
         }
-        for optional in manifest.optional.iter().filter(|_| fusion == Fusion::Epilogue) {
+        for optional in manifest.optional.iter().filter(|_| fusion == Use::Epilogue) {
             let sizes: Shape = optional.access.iter().map(|axis| self.axis_size(axis)).collect::<Result<_>>()?;
             inputs.push(Some(add_input(&mut graph, &optional.name, &sizes, Role::Bias)));
         }
@@ -170,7 +257,7 @@ impl Problem<'_> {
         let ty = TensorType { dtype: DType::F32, shape: output.clone() };
         let anchor = graph.add_node(self.op()?, &inputs, vec![("value".to_owned(), ty)], Vec::new());
         let mut value = graph.node(anchor).outputs[0];
-        if fusion == Fusion::Epilogue {
+        if fusion == Use::Epilogue {
             let full = add_input(&mut graph, "full", &output, Role::Activation);
             let mut extras = vec![full];
             for axis in 0..output.len() {
@@ -183,23 +270,32 @@ impl Problem<'_> {
             value = result;
         }
         graph.set_outputs(vec![value]);
-        let what = match fusion {
-            Fusion::None => "alone".to_owned(),
-            Fusion::Epilogue => "epilogue".to_owned(),
-            Fusion::Prologue(position) => format!("prologue of {}", manifest.inputs()[position].name),
+        let (what, probed, moved) = match fusion {
+            Use::Alone => ("alone".to_owned(), Probed::Alone, None),
+            Use::Epilogue => ("epilogue".to_owned(), Probed::Value, None),
+            Use::Prologue(position) => {
+                let name = &manifest.inputs()[position].name;
+                (format!("prologue of {name}"), Probed::Load(name.clone()), None)
+            }
+            Use::Apart(position) => match manifest.inputs().get(position) {
+                Some(input) => (format!("{} lies apart", input.name), Probed::Load(input.name.clone()), inputs[position]),
+                None => (format!("{} lies apart", manifest.output().name), Probed::Store, Some(value)),
+            },
         };
         let first = self.spec.shapes.first().map_or_else(String::new, |(_, shape)| display(shape));
         // Softmax rounds; a variance that is shifted by coordinates is no square.
         let exact = match (manifest.implements, fusion) {
             (Implements::Softmax, _) => false,
-            (Implements::BatchNorm, Fusion::Prologue(position)) => manifest.inputs()[position].name != "VAR",
-            (Implements::AveragePool | Implements::AdaptiveAveragePool, Fusion::Prologue(_)) => false,
+            (Implements::BatchNorm, Use::Prologue(position)) => manifest.inputs()[position].name != "VAR",
+            (Implements::AveragePool | Implements::AdaptiveAveragePool, Use::Prologue(_)) => false,
             _ => true,
         };
         Ok(Probe {
             name: format!("{} {first}: {what}", self.template.name),
             graph,
             cluster: Cluster { anchor, prologues, epilogues },
+            probed,
+            moved,
             exact,
         })
     }
@@ -255,7 +351,12 @@ impl Problem<'_> {
             let y = graph.node(node).outputs[0];
             graph.set_outputs(vec![y]);
             let name = format!("{} {}: {kind}", self.template.name, display(&output));
-            out.push(Probe { name, graph, cluster: Cluster::of(node), exact: true });
+            let (cluster, probed) = (Cluster::of(node), Probed::Body);
+            out.push(Probe { name, graph, cluster, probed, moved: None, exact: true });
+        }
+        if let Some(first) = out.first().cloned() {
+            let moved = Some(first.cluster.output(&first.graph));
+            out.push(Probe { name: format!("{}, apart", first.name), probed: Probed::Store, moved, ..first });
         }
         Ok(out)
     }

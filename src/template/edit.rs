@@ -2,7 +2,8 @@
 
 use crate::source::Span;
 
-/// Replacements of one text; spans do not overlap, insertions at one place keep their order.
+/// Replacements of one text; insertions at one place keep their order. Spans do not overlap, those
+/// excepted that are only taken out.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
     list: Vec<(Span, String)>,
@@ -26,6 +27,9 @@ impl Edits {
         let mut at = range.start as usize;
         for (span, replacement) in inside {
             if (span.start as usize) < at {
+                if replacement.is_empty() {
+                    at = at.max(span.end as usize);
+                }
                 continue;
             }
             out.push_str(&text[at..span.start as usize]);
@@ -84,5 +88,14 @@ mod tests {
         assert_eq!(drop("b"), "f(\n    a_b,\n    c,\n)");
         assert_eq!(drop("c"), "f(\n    a_b, b,\n)");
         assert!(without(text, all, "d").is_none());
+    }
+
+    #[test]
+    fn neighbours_leave_a_list_together() {
+        let text = "f(\n    a, b, c,\n)";
+        let all = Span::new(0, text.len());
+        let mut edits = Edits::default();
+        ["b", "c"].iter().for_each(|name| edits.replace(without(text, all, name).unwrap(), ""));
+        assert_eq!(edits.apply(text, all).replace(' ', ""), "f(\na,\n)");
     }
 }

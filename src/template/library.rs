@@ -52,6 +52,11 @@ impl Library {
         Ok(Library { templates })
     }
 
+    /// One template alone.
+    pub fn only(template: &Arc<Template>) -> Library {
+        Library { templates: vec![template.clone()] }
+    }
+
     /// These templates behind those of a user's folder, which win by name and by preference.
     pub fn with_folder(self, folder: &Path) -> Result<Library> {
         let unreadable = |error: std::io::Error| {

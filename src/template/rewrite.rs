@@ -171,8 +171,15 @@ impl Rewriter<'_> {
         let stem = operand.stem();
         let params: Vec<String> = self.functions.iter().flat_map(|f| f.params.iter().map(|p| p.name.clone())).collect();
         let own = move |name: &str| params.iter().any(|p| p == name);
-        let access =
-            Access { stem: &stem, layout: &operand.layout, index: &operand.index, oob: operand.oob, reads: &[], own: &own };
+        let access = Access {
+            stem: &stem,
+            layout: &operand.layout,
+            index: &operand.index,
+            oob: operand.oob,
+            reads: &[],
+            own: &own,
+            whole: true,
+        };
         let address = self.writer.address(space, &access)?;
         if !self.rewritten.contains(&stem) {
             self.rewritten.push(stem);
@@ -344,8 +351,15 @@ impl Rewriter<'_> {
 
     /// `bias = tl.load(…)` under the masks of the axes that it reads.
     fn load_extra(&mut self, extra: &Extra, target: &str, space: &Space, reads: &[String], lines: &mut Lines) -> Result<String> {
-        let access =
-            Access { stem: &extra.stem, layout: &extra.layout, index: &extra.index, oob: extra.oob, reads, own: &|_| false };
+        let access = Access {
+            stem: &extra.stem,
+            layout: &extra.layout,
+            index: &extra.index,
+            oob: extra.oob,
+            reads,
+            own: &|_| false,
+            whole: false,
+        };
         let address = self.writer.address(space, &access)?;
         let masks: Vec<String> = address.masks.iter().chain(&address.inside).cloned().collect();
         let mut args = vec![sum(&extra.stem, &address.terms)];

@@ -112,7 +112,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let operands: Vec<_> = reference::operands(graph, id, env)?.into_iter().map(|o| o.map(AsRef::as_ref)).collect();
         let output = env.get(node.outputs[0]).ok_or_else(|| {
             let message = format!("{} has no elements when its bound is derived", graph.value(node.outputs[0]).name);
-            reference::fault(graph, id, Box::new(Diagnostic::new(&codes::INTERNAL, message)))
+            reference::fault(graph, id, Diagnostic::new(&codes::INTERNAL, message))
         })?;
         let carried: Vec<_> = node.inputs.iter().map(|input| input.and_then(|v| errors.get(&v))).collect();
         let derived = match &node.op {
@@ -133,7 +133,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
-        if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, diagnostic))? {
+        if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
             error.settle(&floats(output.storage()));
             errors.insert(node.outputs[0], error);
         }

@@ -7,9 +7,6 @@ use super::*;
 use crate::dtype::DType;
 use crate::graph::Op;
 
-/// One spatial axis: size, pads, kernel, stride, dilation.
-type Axis = (usize, (usize, usize), usize, usize, usize);
-
 fn f32s(shape: &[usize]) -> TensorType {
     TensorType { dtype: DType::F32, shape: Shape::from_slice(shape) }
 }

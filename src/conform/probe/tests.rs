@@ -1,0 +1,109 @@
+//! The built-in templates keep their contract, and templates that break it are caught at the anchor.
+
+use std::path::Path;
+
+use super::*;
+use crate::diag::render::render;
+
+fn faults(template: &Arc<Template>) -> Vec<Diagnostic> {
+    super::template(template).unwrap().into_iter().filter_map(|result| result.fault).collect()
+}
+
+#[test]
+fn every_anchor_of_every_built_in_template_holds() {
+    let (mut looped, mut faults) = (0, Vec::new());
+    for template in Library::embedded().unwrap().templates() {
+        let results = super::template(template).unwrap();
+        faults.extend(results.iter().filter_map(|r| r.fault.as_ref()).map(|fault| render(fault, false)));
+        assert!(results.len() >= 8, "{}: {} results", template.name, results.len());
+        looped += results.iter().filter(|r| r.entry.ends_with("_loop")).count();
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(looped > 50, "{looped} looped entries");
+}
+
+/// A built-in template with one text of `kernel.py` replaced.
+fn edited(name: &str, from: &str, to: &str) -> Arc<Template> {
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("operator_templates").join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join(name);
+    std::fs::create_dir(&own).unwrap();
+    for file in ["kernel.py", "template.yaml", "schedule.yaml"] {
+        let text = std::fs::read_to_string(built_in.join(file)).unwrap();
+        let text = if file == "kernel.py" {
+            assert_eq!(text.matches(from).count(), 1, "`{from}` in {name}");
+            text.replace(from, to)
+        } else {
+            text
+        };
+        std::fs::write(own.join(file), text).unwrap();
+    }
+    Library::default().with_folder(folder.path()).unwrap().find(name).unwrap().clone()
+}
+
+/// The first fault of an edited template that is about `anchor`; it must stand at its comment.
+fn caught(name: &str, from: &str, to: &str, anchor: &str) -> Diagnostic {
+    let faults = faults(&edited(name, from, to));
+    assert!(faults.iter().all(|fault| fault.code.id == "T002"), "{faults:?}");
+    let about = format!("anchor `{anchor}` of template {name} (");
+    let fault = faults.iter().find(|fault| fault.message.starts_with(&about));
+    let fault = fault.unwrap_or_else(|| panic!("{name}: `{from}` → `{to}` is not caught there: {faults:?}"));
+    let Some(Place::Text { file, span }) = &fault.place else { panic!("{fault:?}") };
+    assert!(file.slice(*span).starts_with(&format!("# fuse: {anchor}")), "{}", file.slice(*span));
+    fault.clone()
+}
+
+#[test]
+fn swapped_coordinates_of_a_value_are_caught() {
+    let from = "#   p=p[:, None] if gm[:, None] < M, q=q[:, None] if gm[:, None] < M\n    # fuse: store";
+    let to = "#   p=q[:, None] if gm[:, None] < M, q=p[:, None] if gm[:, None] < M\n    # fuse: store";
+    let fault = caught("conv2d_resnet", from, to, "value");
+    assert!(fault.message.contains("2×3×9×8: epilogue, conv2d_resnet_kernel"), "{}", fault.message);
+}
+
+#[test]
+fn a_mask_that_is_too_strict_is_caught() {
+    let text = "# fuse: value acc at b=b, m=m[:, None] if m[:, None] < M, n=n[None, :] if n[None, :] < ";
+    let fault = caught("matmul", &format!("{text}N\n"), &format!("{text}N - 1\n"), "value");
+    assert!(fault.message.contains("(matmul 5×33: epilogue, matmul_kernel): element [0, 6] of 5×7 is "), "{}", fault.message);
+    let text = "# fuse: load MEAN at c=c if n < ";
+    caught("batchnorm2d", &format!("{text}N\n"), &format!("{text}N - 1\n"), "load MEAN");
+}
+
+#[test]
+fn a_mask_that_is_too_loose_is_caught() {
+    let text = "# fuse: value y at e=e if e < ";
+    caught("relu", &format!("{text}E\n"), &format!("{text}E + 1\n"), "value");
+}
+
+#[test]
+fn a_wrong_axis_of_a_store_is_caught() {
+    let text = "# fuse: store Y at b=b, m=m[:, None] if m[:, None] < M, n=";
+    caught("matmul", &format!("{text}n"), &format!("{text}m.reshape(1, BM)"), "store");
+}
+
+#[test]
+fn a_load_that_is_off_by_one_is_caught() {
+    caught("maxpool2d", "n=n, c=c, h=h[:, None] if", "n=n, c=c, h=h[:, None] + 1 if", "load X");
+    caught("add", "# fuse: load A at e=e", "# fuse: load A at e=e - 1", "load A");
+}
+
+#[test]
+fn an_epilogue_that_is_applied_twice_is_caught() {
+    let from = "    y = tl.where(x < 0, 0, x)\n";
+    caught("relu", from, &format!("    # fuse: value x at e=e if e < E\n{from}"), "value");
+}
+
+#[test]
+fn a_kernel_that_is_another_operator_is_caught() {
+    let faults = faults(&edited("relu", "x < 0, 0, x", "x < 2, 0, x"));
+    assert!(faults[0].message.starts_with("the kernel as it stands, which is not the operator of template relu ("));
+}
+
+#[test]
+fn an_anchor_that_no_problem_reaches_is_named() {
+    let template = edited("relu", "\"\"\"max(x, 0)", "\"\"\"max(x, 0)");
+    assert!(unreached(&template, &["relu_kernel"]).is_none());
+    let fault = unreached(&template, &[]).unwrap().fault.unwrap();
+    assert_eq!((fault.code.id, fault.help.is_some()), ("T002", true));
+}
