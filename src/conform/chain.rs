@@ -235,7 +235,11 @@ impl<'s> Chain<'s> {
         let name = &graph.value(launch.output).name;
         let finding = diagnose::examine(name, &got, expected, &derived, &comparison);
         let mismatch = finding.map(|finding| located(subject, launch, finding, "chain"));
-        Ok(mismatch.into_iter().chain(alive::check(&subject.manifest.model, &launch.layer, &got)).collect())
+        let dead = match graph.value(launch.output).producer {
+            Producer::Node { node, .. } => alive::check(&subject.manifest.model, &launch.layer, &graph.node(node).op, &got),
+            Producer::Input(_) | Producer::Weight(_) => None,
+        };
+        Ok(mismatch.into_iter().chain(dead).collect())
     }
 
     fn storage_of(&self, slot: &SlotEntry) -> Result<usize> {

@@ -3,7 +3,8 @@
 //! It must when every operator is exact on them in fp32 in any order of summation: contractions
 //! whose sums of absolute products stay below 2²², maxima, averages of multiples of the divisor,
 //! normalisations with var + ε = 1 and γ a power of two, and Maps without division or functions.
-//! A binary fraction (γ = ½) is as exact as an integer as long as its digits fit.
+//! A binary fraction (γ = ½) is as exact as an integer as long as its digits fit; an infinity (an
+//! empty window's maximum, a mask) has no digits and is exact. NaN is not.
 
 use rayon::prelude::*;
 
@@ -16,7 +17,7 @@ use crate::tensor::Tensor;
 
 /// Exact sums stay below this, two bits under fp32's own limit: folding a normalisation into the
 /// weights may double them.
-const LIMIT: f64 = (1 << 22) as f64;
+pub(super) const LIMIT: f64 = (1 << 22) as f64;
 
 /// Whether fp32 evaluates these nodes exactly on the elements in `env` (evaluated in `Math::F32`).
 pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
@@ -82,7 +83,7 @@ fn map_is_exact(map: &Map) -> bool {
     })
 }
 
-/// The range of a tensor and the step that all its elements are multiples of.
+/// The finite range of a tensor and the step that all its elements are multiples of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Digits {
     maximum: f64,
@@ -92,20 +93,20 @@ struct Digits {
 impl Digits {
     fn of(tensor: &Tensor) -> Digits {
         let lanes = floats(tensor.storage());
-        let one = |&v: &f64| Digits { maximum: v.abs(), step: step(v) };
+        let one = |&v: &f64| Digits { maximum: if v.is_infinite() { 0.0 } else { v.abs() }, step: step(v) };
         let both = |a: Digits, b: Digits| Digits { maximum: a.maximum.max(b.maximum), step: a.step.min(b.step) };
         lanes.par_iter().map(one).reduce(|| Digits { maximum: 0.0, step: f64::INFINITY }, both)
     }
 
-    /// The largest element in steps.
+    /// The largest finite element in steps.
     fn steps(self) -> f64 {
         if self.step.is_finite() { self.maximum / self.step } else { 0.0 }
     }
 }
 
-/// The largest power of two that divides a number; infinite for 0, 0 for what is not normal.
+/// The largest power of two that divides a number; infinite for 0 and ±∞, 0 for NaN and subnormals.
 fn step(v: f64) -> f64 {
-    if v == 0.0 {
+    if v == 0.0 || v.is_infinite() {
         return f64::INFINITY;
     }
     if !v.is_normal() {
@@ -118,7 +119,7 @@ fn step(v: f64) -> f64 {
     if exponent > 52 { f64::from_bits((exponent - 52) << 52) } else { 0.0 }
 }
 
-/// Whether all elements have few enough digits together; infinities of an empty maximum may stand.
+/// Whether all elements have few enough digits together.
 fn representable(tensor: &Tensor) -> bool {
     tensor.dtype().carrier() == Carrier::I64 || tensor.dtype().carrier() == Carrier::Bool || Digits::of(tensor).steps() < LIMIT
 }
@@ -136,5 +137,14 @@ mod tests {
         assert_eq!(Digits::of(&t).steps(), 16.0);
         assert!(representable(&t));
         assert!(!representable(&Tensor::from_f32(Shape::from_slice(&[2]), vec![0.1, 3.0])));
+    }
+
+    #[test]
+    fn infinities_have_no_digits() {
+        let t = |lanes: [f32; 3]| Tensor::from_f32(Shape::from_slice(&[3]), lanes.to_vec());
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        assert_eq!(Digits::of(&t([0.5, -inf, 2.0])), Digits { maximum: 2.0, step: 0.5 });
+        assert!([[-inf, 2.0, 0.0], [inf, -inf, 0.0]].map(t).iter().all(representable));
+        assert!(![[nan, 2.0, 0.0], [0.1, -inf, 3.0]].map(t).iter().any(representable));
     }
 }

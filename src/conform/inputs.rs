@@ -3,12 +3,14 @@
 //! *Numerics*: seeded reals (`reference::seeded::law`). *Structure*: small integers, |v| ≤ 2, whose
 //! sums stay below 2²⁴ and are exact in fp32, tf32 and bf16, so that sums, maxima and copies must be
 //! bit-equal: normalisations get γ a power of two, integer mean and β, and the variance that makes
-//! var + ε exactly 1 in fp32; average pools get multiples of their divisors. 16-bit outputs get
-//! sparse weights, so that sums stay below 256.
+//! var + ε exactly 1 in fp32; average pools get multiples of their divisors, as long as these have a
+//! multiple in common that is small enough, and else integers like everything else, on which they are
+//! not exact. 16-bit outputs get sparse weights, so that sums stay below 256.
 //!
 //! Not caught by the structure pass: operators that are not exact on integers (exp, division);
-//! [`super::exact`] says which kernels it can hold to equality.
+//! [`super::exact`] says which kernels it can hold to equality, from the elements themselves.
 
+use crate::conform::exact;
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::{Pool, PoolKind};
@@ -81,7 +83,7 @@ fn structure(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<Law> {
     };
     match data.role {
         Role::Activation if dtype == DType::Bool => seeded::law(Role::Mask, dtype),
-        Role::Activation => Some(integers(divisor(graph, nodes, value), 256)),
+        Role::Activation => Some(integers(divisor(graph, nodes, value).unwrap_or(1), 256)),
         Role::Weight { fan_in } => Some(integers(1, density(dtype, fan_in))),
         Role::Bias | Role::Mean => Some(integers(1, 256)),
         Role::Scale => Some(Law::Powers { low: -1, count: 3 }),
@@ -119,37 +121,59 @@ fn unit_variance(epsilon: f64) -> f32 {
     let epsilon = epsilon as f32;
     let near = 1.0 - epsilon;
     let bits = near.to_bits();
-    [bits, bits + 1, bits - 1].map(f32::from_bits).into_iter().find(|v| v + epsilon == 1.0).unwrap_or(near)
+    [bits, bits.wrapping_add(1), bits.wrapping_sub(1)]
+        .map(f32::from_bits)
+        .into_iter()
+        .find(|v| v + epsilon == 1.0)
+        .unwrap_or(near)
 }
 
-/// What every window sum of an average pool that reads the value must be a multiple of: the least
-/// common multiple of its window sizes; 1 without such a pool.
-fn divisor(graph: &Graph, nodes: &[NodeId], value: ValueId) -> i64 {
-    let shape = graph.shape(value);
+/// What the elements must be multiples of, so that every average pool that reads the value is exact:
+/// the least common multiple of the pools' divisors, 1 without such a pool; `None` when elements of
+/// twice that size would not be exact in the value's dtype or not pass as exact.
+fn divisor(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<i64> {
+    let (shape, dtype) = (graph.shape(value), graph.dtype(value));
+    let digits = dtype.format().map_or(u32::MAX, |format| format.digits as u32);
+    let limit = exact::LIMIT.min(f64::from(digits).exp2());
     readers(graph, nodes, value)
         .filter_map(|op| match op {
-            Op::Pool(pool) => Some(window_sizes(pool, shape)),
+            Op::Pool(pool) => Some(window_multiple(pool, shape)),
             Op::Map(_) | Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::View(_) => None,
         })
-        .flatten()
-        .fold(1, |multiple, size| multiple / gcd(multiple, size) * size)
+        .try_fold(1, |all, multiple| common_multiple(all, multiple?))
+        .filter(|&step| 2.0 * (step as f64) < limit)
 }
 
-/// The distinct divisors of an average pool, axis by axis; empty for maxima.
-fn window_sizes(pool: &Pool, shape: &[usize]) -> Vec<i64> {
+/// The least common multiple of the divisors that occur in an average pool, 1 for maxima; `None` when
+/// it overflows. A divisor is a product of one count an axis, in every combination, so the multiple
+/// is the product of the axes' own.
+fn window_multiple(pool: &Pool, shape: &[usize]) -> Option<i64> {
     let spatial = &shape[2..];
-    let per_axis: Vec<Vec<usize>> = match pool.kind {
-        PoolKind::Max => return Vec::new(),
-        PoolKind::Average { count_pad: true } => pool.kernel.iter().map(|&k| vec![k]).collect(),
-        // Any number of a window's positions can be padding.
-        PoolKind::Average { count_pad: false } => pool.kernel.iter().map(|&k| (1..=k).collect()).collect(),
-        PoolKind::AdaptiveAverage => {
-            spatial.iter().zip(&pool.kernel).map(|(&input, &output)| bins(input, output).map(|bin| bin.len()).collect()).collect()
-        }
+    let all = |counts: &mut dyn Iterator<Item = usize>| {
+        counts.filter(|&count| count > 0).try_fold(1, |all, count| common_multiple(all, i64::try_from(count).ok()?))
     };
-    let multiple =
-        |sizes: Vec<usize>| sizes.into_iter().fold(1, |multiple, size| multiple / gcd(multiple, size as i64) * size as i64);
-    vec![per_axis.into_iter().map(multiple).product()]
+    let axis = |axis: usize| match pool.kind {
+        PoolKind::Max => Some(1),
+        PoolKind::Average { count_pad: true } => i64::try_from(pool.kernel[axis]).ok(),
+        PoolKind::Average { count_pad: false } => all(&mut window_counts(pool, axis, spatial[axis])),
+        PoolKind::AdaptiveAverage => all(&mut bins(spatial[axis], pool.kernel[axis]).map(|bin| bin.len())),
+    };
+    (0..spatial.len()).try_fold(1i64, |product, i| product.checked_mul(axis(i)?))
+}
+
+/// How many positions of each window along one axis lie inside the input, not in the padding.
+fn window_counts(pool: &Pool, axis: usize, input: usize) -> impl Iterator<Item = usize> {
+    let (kernel, stride, dilation) = (pool.kernel[axis], pool.strides[axis], pool.dilations[axis]);
+    let (before, after) = (pool.pads_begin[axis], pool.pads_end[axis]);
+    let room = (before + input + after).checked_sub(dilation * (kernel - 1) + 1);
+    (0..room.map_or(0, |room| room / stride + 1)).map(move |window| {
+        let inside = |r: &usize| (before..before + input).contains(&(window * stride + r * dilation));
+        (0..kernel).filter(inside).count()
+    })
+}
+
+fn common_multiple(a: i64, b: i64) -> Option<i64> {
+    (a / gcd(a, b)).checked_mul(b)
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -159,32 +183,63 @@ fn gcd(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smallvec::smallvec;
+    use smallvec::{SmallVec, smallvec};
 
     #[test]
     fn variance_and_epsilon_make_one() {
-        for epsilon in [0.0, 1e-3, 1e-5, 1e-12, 0.1, 9.999999747378752e-6] {
+        for epsilon in [0.0, 1.0, 1e-3, 1e-5, 1e-12, 0.1, 9.999999747378752e-6] {
             assert_eq!(unit_variance(epsilon) + epsilon as f32, 1.0, "{epsilon}");
         }
     }
 
     #[test]
     fn pools_get_multiples_of_their_windows() {
-        let pool = |kind, kernel: [usize; 2]| Pool {
+        let multiple = |kind, kernel: [usize; 2], pad| window_multiple(&pool(kind, kernel, pad), &[1, 4, 7, 7]);
+        assert_eq!(multiple(PoolKind::AdaptiveAverage, [1, 1], 0), Some(49));
+        // Seven over two: bins of four; over three: of three.
+        assert_eq!(multiple(PoolKind::AdaptiveAverage, [2, 3], 0), Some(12));
+        assert_eq!(multiple(PoolKind::Average { count_pad: true }, [3, 2], 1), Some(6));
+        // Only the counts that occur: without padding the whole window, with it two at the edges.
+        assert_eq!(multiple(PoolKind::Average { count_pad: false }, [3, 3], 0), Some(9));
+        assert_eq!(multiple(PoolKind::Average { count_pad: false }, [3, 3], 1), Some(36));
+        assert_eq!(multiple(PoolKind::Average { count_pad: false }, [5, 5], 2), Some(60 * 60));
+        assert_eq!(multiple(PoolKind::Max, [3, 3], 1), Some(1));
+    }
+
+    /// The step of the structure input of one average pool over a plane, and whether it is exact.
+    fn structure_of(kernel: usize, pad: usize, size: usize) -> (i64, bool) {
+        let mut graph = Graph::new("net");
+        let ty =
+            |size| crate::graph::TensorType { dtype: DType::F32, shape: crate::shape::Shape::from_slice(&[1, 2, size, size]) };
+        let x = graph.add_input("x", ty(size), Role::Activation).unwrap();
+        let pool = pool(PoolKind::Average { count_pad: false }, [kernel; 2], pad);
+        let output = ty(size + 2 * pad + 1 - kernel);
+        let node = graph.add_node(Op::Pool(pool), &[Some(x)], vec![("y".to_owned(), output)], vec![]);
+        let Some(Law::Integers { step, .. }) = law(&graph, &[node], x, Kind::Structure) else { panic!("integers") };
+        let mut env = Env::new();
+        generate(&graph, &[node], &[x], Kind::Structure, 0, &mut env).unwrap();
+        crate::reference::evaluate(&graph, &[node], &mut env, crate::reference::Math::F32).unwrap();
+        (step, exact::is_exact(&graph, &[node], &env))
+    }
+
+    #[test]
+    fn large_windows_are_exact_while_their_divisors_have_a_small_multiple() {
+        assert_eq!(structure_of(3, 1, 8), (36, true));
+        // Without padding only the whole window occurs, however large.
+        assert_eq!(structure_of(25, 0, 26), (625, true));
+        // 6 to 11 an axis: 27720². 13 to 25: beyond i64.
+        assert_eq!(structure_of(11, 5, 12), (1, false));
+        assert_eq!(structure_of(25, 12, 26), (1, false));
+    }
+
+    fn pool(kind: PoolKind, kernel: [usize; 2], pad: usize) -> Pool {
+        Pool {
             kind,
             kernel: SmallVec::from_slice(&kernel),
             strides: smallvec![1; 2],
             dilations: smallvec![1; 2],
-            pads_begin: smallvec![0; 2],
-            pads_end: smallvec![0; 2],
-        };
-        use smallvec::SmallVec;
-        let sizes = |pool: Pool| window_sizes(&pool, &[1, 4, 7, 7]);
-        assert_eq!(sizes(pool(PoolKind::AdaptiveAverage, [1, 1])), [49]);
-        // Seven over two: bins of four; over three: of three.
-        assert_eq!(sizes(pool(PoolKind::AdaptiveAverage, [2, 3])), [12]);
-        assert_eq!(sizes(pool(PoolKind::Average { count_pad: true }, [3, 2])), [6]);
-        assert_eq!(sizes(pool(PoolKind::Average { count_pad: false }, [3, 3])), [36]);
-        assert!(sizes(pool(PoolKind::Max, [3, 3])).is_empty());
+            pads_begin: smallvec![pad; 2],
+            pads_end: smallvec![pad; 2],
+        }
     }
 }

@@ -44,7 +44,7 @@ fn the_signal_stays_alive_through_resnet50() {
     for &node in &order {
         let output = graph.node(node).outputs[0];
         let (tensor, name) = (env.get(output).unwrap(), &graph.value(output).name);
-        assert!(alive::check("resnet50", name, tensor).is_none(), "{name}");
+        assert!(alive::check("resnet50", name, &graph.node(node).op, tensor).is_none(), "{name}");
         let signal = alive::Signal::of(tensor);
         assert!(signal.maximum < 64.0 && signal.spread > 1e-2, "{name}: {signal:?}");
     }

@@ -1,5 +1,5 @@
 //! Sums of products: the statistical bound on their own rounding, and operand errors carried with
-//! their full weight.
+//! their full weight. A sum is marked as unsettled when a factor of one of its products is.
 
 use rayon::prelude::*;
 
@@ -24,11 +24,13 @@ pub(super) fn carry(
     let truth = floats(output.storage());
     let own = |(&q, &r): (&f64, &f64)| contraction.bound(q, r) + half_ulp(r, DType::F32);
     let mut bound: Vec<f64> = weights.par_iter().zip(truth.par_iter()).map(own).collect();
+    let pixels = output.shape().iter().skip(2).product::<usize>().max(1);
     if let Some(Some(bias)) = operands.get(2) {
         let bias = floats(bias.storage());
-        let pixels = output.shape()[2..].iter().product::<usize>().max(1);
+        let off = carried.get(2).copied().flatten().map(|error| &error.bound);
         bound.par_chunks_mut(pixels).enumerate().for_each(|(row, bound)| {
-            let b = UNIT * bias[row % bias.len()].abs();
+            let c = row % bias.len();
+            let b = UNIT * bias[c].abs() + off.map_or(0.0, |off| off[c]);
             bound.iter_mut().for_each(|e| *e += b);
         });
     }
@@ -50,5 +52,23 @@ pub(super) fn carry(
         }
         add(&a, &error.tensor(b.shape()))?;
     }
-    Ok((Error { bound, unsettled: None }, largest))
+    let mut error = Error::of(bound);
+    mark(&mut error, op, operands, carried)?;
+    if let Some(flags) = carried.get(2).copied().flatten().and_then(|bias| bias.unsettled.as_ref()) {
+        error.mark((0..output.len()).map(|at| flags[at / pixels % flags.len()] != 0.0));
+    }
+    Ok((error, largest))
+}
+
+/// Marks what the factors' marks reach: the operator on flags and ones counts them in each sum.
+fn mark(error: &mut Error, op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<()> {
+    let flags = |i: usize| carried[i].and_then(|error| error.unsettled.as_ref());
+    for (marked, other) in [(0, 1), (1, 0)] {
+        let (Some(flags), Some(a), Some(b)) = (flags(marked), operands[marked], operands[other]) else { continue };
+        let (flags, ones) = (as_tensor(flags.clone(), a.shape()), as_tensor(vec![1.0; b.len()], b.shape()));
+        let (a, b) = if marked == 0 { (&flags, &ones) } else { (&ones, &flags) };
+        let counts = apply(op, &[Some(a), Some(b)], DType::F64, Math::F64)?;
+        error.mark(floats(counts.storage()).iter().map(|&count| count > 0.0));
+    }
+    Ok(())
 }

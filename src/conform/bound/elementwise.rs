@@ -1,4 +1,5 @@
-//! Operators whose errors follow from their formulas: pools, batch normalisation, softmax.
+//! Operators whose errors follow from their formulas: pools, batch normalisation, softmax. An element
+//! is marked as unsettled when one that it depends on is.
 
 use rayon::prelude::*;
 
@@ -25,10 +26,18 @@ pub(super) fn pool(
         Ok(floats(pooled.storage()).into_owned())
     };
     let moved = carried[0].map(|error| over(error.bound.clone())).transpose()?;
+    let flags = carried[0].and_then(|error| error.unsettled.as_ref()).map(|flags| over(flags.clone())).transpose()?;
+    let marked = |bound: Vec<f64>| {
+        let mut error = Error::of(bound);
+        if let Some(flags) = &flags {
+            error.mark(flags.iter().map(|&flag| flag > 0.0));
+        }
+        error
+    };
     let terms = match pool.kind {
         PoolKind::Max => {
             // An empty window's maximum is −∞.
-            return Ok(moved.and_then(|bound| Error::of(bound.into_iter().map(|e| e.max(0.0)).collect())));
+            return Ok(moved.map(|bound| marked(bound.into_iter().map(|e| e.max(0.0)).collect())));
         }
         PoolKind::Average { .. } => pool.kernel.iter().product(),
         PoolKind::AdaptiveAverage => {
@@ -47,7 +56,7 @@ pub(super) fn pool(
     if let Some(moved) = moved {
         bound.iter_mut().zip(moved).for_each(|(e, m)| *e += m);
     }
-    Ok(Error::of(bound))
+    Ok(Some(marked(bound)))
 }
 
 /// y = (x − mean)·s + β with s = γ / √(var + ε), or x·s + (β − mean·s), or s folded into the weights
@@ -72,7 +81,13 @@ pub(super) fn batch_norm(
             *e = s * *e + 5.0 * UNIT * s * x.abs() + shift + half_ulp(*y, DType::F32);
         }
     });
-    Error::of(bound)
+    let mut error = Error::of(bound);
+    for (i, operand) in carried.iter().enumerate() {
+        if let Some(flags) = operand.and_then(|operand| operand.unsettled.as_ref()) {
+            error.mark((0..y.len()).map(|at| flags[if i == 0 { at } else { at / plane % channels }] != 0.0));
+        }
+    }
+    Some(error)
 }
 
 /// With d = max − x, the term e^(−d) is off by (4 + 2d) units (see `tolerance::function_error`) and
@@ -101,5 +116,12 @@ pub(super) fn softmax(axis: usize, operands: &[Option<&Tensor>], carried: &[Opti
             }
         }
     });
-    Error::of(bound)
+    let mut error = Error::of(bound);
+    if let Some(flags) = carried[0].and_then(|error| error.unsettled.as_ref()) {
+        let line = |at: usize| at / (size * inner) * inner + at % inner;
+        let mut lines = vec![false; y.len() / size.max(1)];
+        flags.iter().enumerate().filter(|&(_, &flag)| flag != 0.0).for_each(|(at, _)| lines[line(at)] = true);
+        error.mark((0..y.len()).map(|at| lines[line(at)]));
+    }
+    Some(error)
 }

@@ -1,8 +1,9 @@
 //! Maps: errors carried through every node of the expression beside its values.
 //!
 //! Functions carry an operand's error by their slope, taken at the end of the interval where it is
-//! steepest; each rounding adds its own ([`crate::tolerance::function_error`]). A comparison whose operands'
-//! intervals meet is undecided, and a `select` on it may give either side.
+//! steepest; each rounding adds its own ([`crate::tolerance::function_error`]), but not at infinite operands or
+//! results, where an operator's limit is exact. A comparison whose operands' intervals meet is
+//! undecided, and a `select` on it may give either side. At a pole the bound is infinite or NaN.
 
 use std::borrow::Cow;
 use std::f64::consts::PI;
@@ -48,11 +49,10 @@ pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&
             };
             lanes.errors.push(error);
         }
-        let mut bound = lanes.errors.pop().flatten().unwrap_or_else(|| vec![0.0; range.len()]);
+        let bound = lanes.errors.pop().flatten().unwrap_or_else(|| vec![0.0; range.len()]);
         if !map.body.dtype().is_float() {
             lanes.mark(bound.iter().map(|&e| e > 0.0));
         }
-        bound.iter_mut().filter(|e| e.is_nan()).for_each(|e| *e = f64::INFINITY);
         Ok((bound, lanes.marks.unwrap_or_else(|| vec![0.0; range.len()])))
     });
     let (bounds, marks): (Vec<Vec<f64>>, Vec<Vec<f64>>) = blocks.collect::<Result<Vec<_>>>()?.into_iter().unzip();
@@ -117,11 +117,13 @@ impl Lanes<'_> {
             Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => return None,
             Node::Unary(op, a) => each(&mut |i| {
                 let ((e, x), v) = (self.at(a, i), self.values[n][i]);
-                slope(op, x, e, v) + if float { function_error(op, x, v) * unit } else { 0.0 }
+                let rounded = float && x.is_finite() && v.is_finite();
+                slope(op, x, e, v) + if rounded { function_error(op, x, v) * unit } else { 0.0 }
             }),
             Node::Binary(op, a, b) => each(&mut |i| {
                 let ((ea, x), (eb, y), v) = (self.at(a, i), self.at(b, i), self.values[n][i]);
-                spread(op, (ea, x), (eb, y), v) + if float { operator_error(op, x, y, v) * unit } else { 0.0 }
+                let rounded = float && x.is_finite() && y.is_finite() && v.is_finite();
+                spread(op, (ea, x), (eb, y), v) + if rounded { operator_error(op, x, y, v) * unit } else { 0.0 }
             }),
             Node::Compare(_, a, b) => each(&mut |i| {
                 let ((ea, x), (eb, y)) = (self.at(a, i), self.at(b, i));
@@ -148,6 +150,9 @@ impl Lanes<'_> {
             flags = error.iter().map(|&e| e > 0.0).collect();
         }
         self.mark(flags.into_iter());
+        // What follows may bound the error again (tanh by 2) and yet say nothing.
+        let open: Vec<bool> = error.iter().zip(self.values[n].iter()).map(|(e, v)| !e.is_finite() && v.is_finite()).collect();
+        self.mark(open.into_iter());
         Some(error)
     }
 }
@@ -186,11 +191,13 @@ fn spread(op: Binary, (ea, a): (f64, f64), (eb, b): (f64, f64), v: f64) -> f64 {
     if ea == 0.0 && eb == 0.0 {
         return 0.0;
     }
+    // An exact operand adds nothing beside an infinite one.
+    let weigh = |factor: f64, error: f64| if error == 0.0 { 0.0 } else { factor.abs() * error };
     match op {
         Binary::Add | Binary::Sub => ea + eb,
-        Binary::Mul => a.abs() * eb + b.abs() * ea + ea * eb,
+        Binary::Mul => weigh(a, eb) + weigh(b, ea) + weigh(ea, eb),
         Binary::Div if eb >= b.abs() => f64::INFINITY,
-        Binary::Div => (ea + v.abs() * eb) / (b.abs() - eb),
+        Binary::Div => (ea + weigh(v, eb)) / (b.abs() - eb),
         Binary::MinNan | Binary::MaxNan | Binary::MinNum | Binary::MaxNum => ea.max(eb),
         Binary::Pow if ea >= a.abs() => f64::INFINITY,
         Binary::Pow => {

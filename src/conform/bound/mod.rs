@@ -4,8 +4,8 @@
 //! A contraction contributes the bound of [`crate::tolerance`]; what follows it (a folded
 //! normalisation, an added residual, a ReLU) carries that through first-order derivatives, with a
 //! margin where the derivative changes over the interval. Inputs of the kernel are exact. Where an
-//! interval crosses a breakpoint of a discontinuous operator the element may take either side; such
-//! elements are marked.
+//! interval crosses a breakpoint of a discontinuous operator, or a pole (a logarithm or a quotient at
+//! 0), the element may take either side; such elements are marked, and so is what depends on them.
 //!
 //! Not modelled: roundings of intermediate values to 16 bits (a fused chain computes in fp32), and
 //! correlation between errors (bounds add).
@@ -58,8 +58,27 @@ struct Error {
 }
 
 impl Error {
-    fn of(bound: Vec<f64>) -> Option<Error> {
-        Some(Error { bound, unsettled: None })
+    fn of(bound: Vec<f64>) -> Error {
+        Error { bound, unsettled: None }
+    }
+
+    /// Marks the elements whose flag is set.
+    fn mark(&mut self, flags: impl Iterator<Item = bool>) {
+        for (at, _) in flags.enumerate().filter(|&(_, flag)| flag) {
+            self.unsettled.get_or_insert_with(|| vec![0.0; self.bound.len()])[at] = 1.0;
+        }
+    }
+
+    /// Marks the elements of which nothing can be said: a bound that is NaN becomes infinite, and an
+    /// infinite one allows any finite value. Elements that are not finite themselves need no mark,
+    /// since they are held to equality.
+    fn settle(&mut self, values: &[f64]) {
+        if self.bound.par_iter().all(|e| e.is_finite()) {
+            return;
+        }
+        self.bound.iter_mut().filter(|e| e.is_nan()).for_each(|e| *e = f64::INFINITY);
+        let open: Vec<bool> = self.bound.iter().zip(values).map(|(e, v)| e.is_infinite() && v.is_finite()).collect();
+        self.mark(open.into_iter());
     }
 
     fn tensor(&self, shape: &[usize]) -> Tensor {
@@ -114,7 +133,8 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
-        if let Some(error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
+        if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
+            error.settle(&floats(output.storage()));
             errors.insert(node.outputs[0], error);
         }
         let name = node.op.name();
@@ -146,7 +166,8 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let store = format.filter(|f| f.digits < 24).map_or(0.0, |f| f.ulp(r) / 2.0);
         let whole = bound + store;
         match cap {
-            Some(c) if !free(at) => whole.min(c * (1.0 + r.abs())),
+            // A pole allows anything; the cap does not.
+            Some(c) if !free(at) || whole.is_infinite() => whole.min(c * (1.0 + r.abs())),
             Some(_) | None => whole,
         }
     };

@@ -148,6 +148,18 @@ fn a_dropped_term_is_far_outside_on_integers_and_the_pass_is_exact() {
     let values = floats(truth.storage()).into_owned();
     assert!(values.iter().all(|v| (v * 2.0).fract() == 0.0));
     assert!(values.iter().any(|&v| v > 4.0));
+
+    // The last of the 576 terms of each sum (channel 63, kernel position 2, 2) is left out.
+    let w = net.inputs[1];
+    let mut lanes = floats(env.get(w).unwrap().storage()).iter().map(|&v| v as f32).collect::<Vec<_>>();
+    lanes.iter_mut().skip(575).step_by(576).for_each(|v| *v = 0.0);
+    let mut short = env.clone();
+    short.set(w, Tensor::from_f32(Shape::from_slice(&[4, 64, 3, 3]), lanes));
+    evaluate(&net.graph, &net.nodes, &mut short, Math::F32).unwrap();
+    let comparison = compare(short.get(net.output()).unwrap(), truth, &Derived::exact());
+    assert!(!comparison.passed() && comparison.failures > comparison.elements / 20, "{comparison:?}");
+    // γ ≥ ½ times at least one.
+    assert!(comparison.max_abs_err >= 0.5 && comparison.error_over_bound == f64::INFINITY, "{comparison:?}");
 }
 
 #[test]
@@ -278,4 +290,88 @@ fn breakpoints_may_go_either_way() {
     };
     assert_eq!(after_square(step, 3.0), (1.0, true));
     assert_eq!(after_square(step, 3.5), (0.0, false));
+}
+
+#[test]
+fn a_pole_within_the_error_is_unsettled() {
+    // x² is 2⁻⁴² above the constant 9 + 3·2⁻²⁰, nearer than its own error: finite on both sides.
+    let at = 3.0 + 2f32.powi(-21);
+    let near = |f: fn(&mut ExprBuilder, ExprId) -> ExprId| {
+        move |b: &mut ExprBuilder, square: ExprId| {
+            let c = b.float(9.0 + 3.0 * 2f64.powi(-20), DType::F32);
+            let shifted = b.binary(Binary::Sub, square, c);
+            f(b, shifted)
+        }
+    };
+    let reciprocal = |b: &mut ExprBuilder, shifted: ExprId| {
+        let one = b.float(1.0, DType::F32);
+        b.binary(Binary::Div, one, shifted)
+    };
+    let power = |b: &mut ExprBuilder, shifted: ExprId| {
+        let exponent = b.float(-1.5, DType::F32);
+        b.binary(Binary::Pow, shifted, exponent)
+    };
+    assert_eq!(after_square(near(|b, shifted| b.unary(Unary::Log, shifted)), at), (f64::INFINITY, true));
+    assert_eq!(after_square(near(|b, shifted| b.unary(Unary::Rsqrt, shifted)), at), (f64::INFINITY, true));
+    assert_eq!(after_square(near(reciprocal), at), (f64::INFINITY, true));
+    assert_eq!(after_square(near(power), at), (f64::INFINITY, true));
+    // Bounded again, and still either side.
+    let saturated = |b: &mut ExprBuilder, shifted: ExprId| {
+        let one = b.float(1.0, DType::F32);
+        let pole = b.binary(Binary::Div, one, shifted);
+        b.unary(Unary::Tanh, pole)
+    };
+    let (bound, unsettled) = after_square(near(saturated), at);
+    assert!(bound.is_finite() && bound > 1.0 && unsettled, "{bound}");
+    let (bound, unsettled) = after_square(near(reciprocal), 3.5);
+    assert!(bound < 1e-6 && !unsettled, "{bound}");
+}
+
+#[test]
+fn infinite_elements_are_exact_limits() {
+    // A mask of −∞ added to a score, scaled, and under an exponential.
+    let masked = |b: &mut ExprBuilder, square: ExprId| {
+        let (mask, half) = (b.float(f64::NEG_INFINITY, DType::F32), b.float(0.5, DType::F32));
+        let score = b.binary(Binary::Add, square, mask);
+        let scaled = b.binary(Binary::Mul, score, half);
+        b.unary(Unary::Exp, scaled)
+    };
+    assert_eq!(after_square(masked, 3.0), (0.0, false));
+}
+
+/// The elements that are marked when a floor at a breakpoint, element 0 of sixteen, enters an
+/// operator.
+fn reached(follow: impl FnOnce(&mut Net, ValueId) -> ValueId) -> Vec<usize> {
+    let mut net = Net::new();
+    let x = net.input(&[1, 1, 4, 4], Role::Activation);
+    let floor = net.pointwise("floor", &[x], |b, r| {
+        let square = b.binary(Binary::Mul, r[0], r[0]);
+        b.unary(Unary::Floor, square)
+    });
+    follow(&mut net, floor);
+    let mut env = Env::new();
+    let mut lanes = vec![1.5; 16];
+    lanes[0] = 3.0;
+    env.set(x, Tensor::from_f32(Shape::from_slice(&[1, 1, 4, 4]), lanes));
+    inputs::generate(&net.graph, &net.nodes, &net.inputs, Kind::Numerics, 0, &mut env).unwrap();
+    evaluate(&net.graph, &net.nodes, &mut env, Math::F64).unwrap();
+    let derived = derive(&net.graph, &net.nodes, &env, Precision::Ieee, Inputs::Any).unwrap();
+    (0..derived.bound.as_ref().unwrap().len()).filter(|&at| derived.is_unsettled(at)).collect()
+}
+
+#[test]
+fn marks_reach_what_depends_on_them() {
+    let pool = |kind| {
+        let (kernel, zeros) = (smallvec![2; 2], smallvec![0; 2]);
+        let dilations = smallvec![1; 2];
+        Op::Pool(Pool { kind, strides: kernel.clone(), kernel, dilations, pads_begin: zeros.clone(), pads_end: zeros })
+    };
+    assert_eq!(reached(|_, x| x), [0]);
+    assert_eq!(reached(|net, x| net.conv(x, 1, 3, 1)), [0, 1, 4, 5]);
+    assert_eq!(reached(|net, x| net.node(Op::MatMul, &[x, x], &[1, 1, 4, 4])), [0, 1, 2, 3, 4, 8, 12]);
+    assert_eq!(reached(|net, x| net.node(pool(PoolKind::Max), &[x], &[1, 1, 2, 2])), [0]);
+    assert_eq!(reached(|net, x| net.node(pool(PoolKind::Average { count_pad: true }), &[x], &[1, 1, 2, 2])), [0]);
+    assert_eq!(reached(|net, x| net.batch_norm(x)), [0]);
+    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 2 }, &[x], &[1, 1, 4, 4])), [0, 4, 8, 12]);
+    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 3 }, &[x], &[1, 1, 4, 4])), [0, 1, 2, 3]);
 }
