@@ -28,7 +28,7 @@ fn kernel(entry: &str, constants: &[(&str, i64)], pointers: &[&str], ints: &[&st
     let mut args = Vec::new();
     args.extend(pointers.iter().map(|name| ((*name).to_owned(), ArgSpec::Pointer(DType::F32))));
     args.extend(ints.iter().map(|name| ((*name).to_owned(), ArgSpec::Int { bits: 32 })));
-    args.extend(constants.iter().map(|(name, value)| ((*name).to_owned(), ArgSpec::Constexpr(Constant::Int((*value).into())))));
+    args.extend(constants.iter().map(|(name, value)| ((*name).to_owned(), ArgSpec::Constexpr(Constant::Int(*value)))));
     let module = parse_module(&file).expect("the kernels parse");
     let spec = Specialization { args, ..Specialization::default() };
     let kernel = decompose::kernel::compile(&module, entry, &spec).expect("the kernels compile");

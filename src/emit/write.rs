@@ -428,7 +428,7 @@ mod tests {
         let error = publish(&staging, &target, true, aside_only).unwrap_err();
         drop(staging);
         let hidden = format!(".s.old-{}", std::process::id());
-        assert_eq!(siblings(root.path()), [hidden.clone()]);
+        assert_eq!(siblings(root.path()), std::slice::from_ref(&hidden));
         let aside = root.path().join(hidden).join("suite");
         assert_eq!(edited(&aside).unwrap(), Some(BTreeMap::new()));
         let kept = format!("the old suite is now {}", aside.display());
