@@ -51,22 +51,33 @@ fn numbers(n: usize) -> Storage {
     )
 }
 
+/// Milliseconds a run: the best of several rounds, each long enough for the system's clock, which
+/// may tick only every 4 ms.
 fn best(rounds: usize, mut once: impl FnMut() -> RunReport) -> (f64, RunReport) {
-    let mut best = f64::MAX;
-    let mut report = once();
-    for _ in 0..rounds {
+    let start = std::time::Instant::now();
+    let report = once();
+    let repeats = (0.06 / start.elapsed().as_secs_f64()).ceil().clamp(1.0, 1000.0) as usize;
+    let round = |once: &mut dyn FnMut() -> RunReport| {
         let start = cpu_nanoseconds();
-        report = once();
-        best = best.min((cpu_nanoseconds() - start) as f64 / 1e6);
-    }
-    (best, report)
+        for _ in 0..repeats {
+            once();
+        }
+        (cpu_nanoseconds() - start) as f64 / 1e6 / repeats as f64
+    };
+    ((0..rounds).map(|_| round(&mut once)).fold(f64::MAX, f64::min), report)
 }
 
 fn show(name: &str, (ms, report): (f64, RunReport), flop: f64) {
     let rate = if flop > 0.0 { format!("{:6.1} GFLOP/s", flop / ms / 1e6) } else { String::new() };
     println!(
-        "{name:32} {ms:8.2} ms {rate}  {} programs, {} instructions, lines {} + {} masked + {} gathered, {} replayed",
-        report.programs, report.instructions, report.lines_copied, report.lines_masked, report.lines_gathered, report.replayed
+        "{name:32} {ms:8.2} ms {rate}  {} programs, {} instructions, {} viewed, lines {} + {} masked + {} gathered, {} replayed",
+        report.programs,
+        report.instructions,
+        report.tiles_viewed,
+        report.lines_copied,
+        report.lines_masked,
+        report.lines_gathered,
+        report.replayed
     );
 }
 
@@ -81,7 +92,7 @@ fn vecadd() {
     let (x, y) = (memory.insert("x", numbers(n)), memory.insert("y", numbers(n)));
     let out = memory.allocate("out", DType::F32, n);
     let args = [whole(x, &[n]), whole(y, &[n]), whole(out, &[n]), Arg::Int(n as i64)];
-    show("vecadd 2^20", best(20, || launch(&program, &mut memory, [1024, 1, 1], &args)), 0.0);
+    show("vecadd 2^20", best(5, || launch(&program, &mut memory, [1024, 1, 1], &args)), 0.0);
 }
 
 fn softmax() {
@@ -92,7 +103,7 @@ fn softmax() {
     let out = memory.allocate("out", DType::F32, n * n);
     let size = Arg::Int(n as i64);
     let args = [whole(out, &[n, n]), whole(x, &[n, n]), size.clone(), size.clone(), size];
-    show("softmax 1024x1024", best(20, || launch(&program, &mut memory, [1024, 1, 1], &args)), 0.0);
+    show("softmax 1024x1024", best(5, || launch(&program, &mut memory, [1024, 1, 1], &args)), 0.0);
 }
 
 fn matmul() {
@@ -106,7 +117,7 @@ fn matmul() {
     let mut args = vec![whole(a, &[n, n]), whole(b, &[n, n]), whole(c, &[n, n])];
     args.extend([n, n, n, n, 1, n, 1, n, 1].map(|v| Arg::Int(v as i64)));
     let flop = 2.0 * (n * n * n) as f64;
-    show("matmul 512^3", best(20, || launch(&program, &mut memory, [64, 1, 1], &args)), flop);
+    show("matmul 512^3", best(5, || launch(&program, &mut memory, [64, 1, 1], &args)), flop);
 }
 
 struct Convolution {
@@ -135,7 +146,7 @@ fn convolution(blocks: [usize; 3], [c, h, k, r, stride]: [usize; 5]) -> Convolut
 
 fn conv2d() {
     let mut one = convolution([64, 64, 32], [64, 56, 64, 3, 1]);
-    let timed = best(10, || launch(&one.program, &mut one.memory, one.grid, &one.args));
+    let timed = best(5, || launch(&one.program, &mut one.memory, one.grid, &one.args));
     show("conv2d 64x56x56 3x3", timed, one.flop);
 }
 

@@ -5,6 +5,8 @@
 mod cli;
 #[path = "suite/edits.rs"]
 mod edits;
+#[path = "suite/operators.rs"]
+mod operators;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
 #[path = "suite/support.rs"]

@@ -18,10 +18,9 @@ pub fn status(class: Class) -> u8 {
     }
 }
 
-/// The status of several findings: 70 before 1 before 4 before 3; usage errors end a run at once
-/// and so stand alone.
+/// The status of several findings: 70 before 1 before 4 before 3 before 2.
 pub fn combined<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> u8 {
-    const ORDER: [Class; 5] = [Class::Internal, Class::Usage, Class::Bug, Class::Limit, Class::Unsupported];
+    const ORDER: [Class; 5] = [Class::Internal, Class::Bug, Class::Limit, Class::Unsupported, Class::Usage];
     let classes: Vec<Class> = diagnostics.into_iter().map(Diagnostic::class).collect();
     ORDER.into_iter().find(|class| classes.contains(class)).map_or(OK, status)
 }
@@ -40,5 +39,7 @@ mod tests {
         assert_eq!(of(&[&codes::OP_UNSUPPORTED, &codes::FUEL]), 4);
         assert_eq!(of(&[&codes::FUEL, &codes::VALUE_MISMATCH]), 1);
         assert_eq!(of(&[&codes::VALUE_MISMATCH, &codes::INTERNAL]), 70);
+        assert_eq!(of(&[&codes::SUITE_INVALID, &codes::VALUE_MISMATCH]), 1);
+        assert_eq!(of(&[&codes::SUITE_INVALID]), 2);
     }
 }

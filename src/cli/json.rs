@@ -54,7 +54,7 @@ fn verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
-        "word": verdict.word.as_str(), "error": error, "emulation_seconds": verdict.emulation_seconds,
+        "word": verdict.word.as_str(), "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
         "programs": verdict.programs, "codes": verdict.diagnostics.iter().map(|d| d.code.id).collect::<Vec<_>>(),
     })
 }

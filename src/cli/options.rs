@@ -76,12 +76,17 @@ pub fn weights(text: &str) -> Result<Weights> {
     choice("--weights", text, &[("auto", Weights::Auto), ("model", Weights::Model), ("seeded", Weights::Seeded)], &[])
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Worker threads: as many as asked for, else one a core.
 pub fn jobs(asked: Option<usize>) -> Result<usize> {
     match asked {
         Some(0) => Err(Box::new(usage("--jobs 0 leaves nobody to work").help("use --jobs 1 or more"))),
-        Some(n) => Ok(n),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        // More threads than cores only cost memory.
+        Some(n) => Ok(n.min(cores())),
+        None => Ok(cores()),
     }
 }
 

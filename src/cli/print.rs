@@ -86,7 +86,9 @@ fn summary(report: &Report) -> Vec<String> {
     }
     let counts: Vec<String> = counts.into_iter().map(|(word, n)| format!("{n} {}", word.as_str())).collect();
     if !counts.is_empty() {
-        lines.push(format!("kernels: {}", counts.join(", ")));
+        let exact = report.verdicts.iter().filter(|v| v.bit_equal == Some(true)).count();
+        let exact = if exact > 0 { format!(" ({exact} bit-equal on integers)") } else { String::new() };
+        lines.push(format!("kernels: {}{exact}", counts.join(", ")));
     }
     if let Some(chain) = &report.chain {
         lines.push(format!("chain: {}", chain.summary()));

@@ -15,11 +15,11 @@ use rayon::prelude::*;
 
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::execute::{Cost, Executor};
-use crate::conform::kernel::{covered, lost};
+use crate::conform::kernel::{covered, located, lost};
 use crate::conform::subject::{Launch, Subject, entering, module_name, upstream};
 use crate::conform::verdict::Word;
 use crate::conform::{alive, compare, diagnose, layout, prepare};
-use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::SlotEntry;
 use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
@@ -162,6 +162,7 @@ impl<'s> Chain<'s> {
             memory.insert(name, tensor.into_storage());
         }
         let first_buffer = memory.buffers.len();
+        buffers_as_planned(subject, &trace)?;
         Ok(Chain { subject, trace, memory, given, first_buffer, weights: by_name })
     }
 
@@ -231,11 +232,9 @@ impl<'s> Chain<'s> {
         let derived = derive(graph, &nodes, &env, Precision::Ieee, Inputs::Any)?;
         let (Some(got), Some(expected)) = (got, env.get(launch.output)) else { return Err(lost(subject, launch.output)) };
         let comparison = compare::compare(&got, expected, &derived);
-        let file = format!("{}/{}", subject.name, subject.manifest.kernels[launch.kernel].file);
-        let mismatch = diagnose::values(&graph.value(launch.output).name, &got, expected, &derived, &comparison).map(|d| {
-            let place = d.place.clone().or(Some(Place::File { file: file.clone() }));
-            Diagnostic { place, ..d.note("pass: chain").note(format!("layer: {}", launch.layer)) }
-        });
+        let name = &graph.value(launch.output).name;
+        let finding = diagnose::examine(name, &got, expected, &derived, &comparison);
+        let mismatch = finding.map(|finding| located(subject, launch, finding, "chain"));
         Ok(mismatch.into_iter().chain(alive::check(&subject.manifest.model, &launch.layer, &got)).collect())
     }
 
@@ -265,7 +264,10 @@ impl<'s> Chain<'s> {
             rayon::join(|| model_outputs(subject, &self.given, Math::F64), || model_outputs(subject, &self.given, Math::F32));
         for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide?).zip(narrow?) {
             let name = &graph.value(output).name;
-            if tensor.shape.as_slice() != graph.shape(output) || tensor.strides != contiguous_strides(&tensor.shape) {
+            if tensor.dtype != graph.dtype(output)
+                || tensor.shape.as_slice() != graph.shape(output)
+                || tensor.strides != contiguous_strides(&tensor.shape)
+            {
                 let what = format!(
                     "forward returns {name} as {}, not {}",
                     crate::shape::display(&tensor.shape),
@@ -276,12 +278,12 @@ impl<'s> Chain<'s> {
             let storage = self.memory.lanes(BufferId(tensor.storage.0));
             let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
             let distance = |lane: &dyn Fn(usize) -> f64| {
-                (0..wide.len())
-                    .map(|i| (lane(i) - wide.storage().get_f64(i)).abs())
-                    .fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b) })
+                let apart = |i: usize| difference(lane(i), wide.storage().get_f64(i));
+                (0..wide.len()).map(apart).fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b) })
             };
             let error = distance(&|i| got[i]);
-            let largest = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).fold(0.0, f64::max);
+            let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
+            let largest = finite.fold(0.0, f64::max);
             // An f32 chain that happens to be exact still leaves one rounding.
             let allowed = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(largest * f64::from(f32::EPSILON));
             report.max_abs_err = report.max_abs_err.max(error);
@@ -302,6 +304,15 @@ impl<'s> Chain<'s> {
     }
 }
 
+/// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.
+fn difference(a: f64, b: f64) -> f64 {
+    match (a.is_finite(), b.is_finite()) {
+        (true, true) => (a - b).abs(),
+        (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,
+        (false, _) | (_, false) => f64::NAN,
+    }
+}
+
 /// A model input, generated as the suite's `weights.py` does.
 pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     let data = subject.imported.value(input);
@@ -310,6 +321,24 @@ pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
         Some(law) => rng::fill(law, Seed::derive(subject.manifest.seed, &data.name), data.ty.dtype, shape),
         None => Tensor::zeros(data.ty.dtype, shape),
     }
+}
+
+/// `forward` allocates the manifest's buffers first, in their order.
+fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
+    let mut allocated = trace.events.iter().filter_map(|event| match event {
+        Event::Alloc { dtype, len, .. } => Some((dtype.name(), *len)),
+        Event::Launch(_) => None,
+    });
+    for (i, planned) in subject.manifest.buffers.iter().enumerate() {
+        let found = allocated.next();
+        if found != Some((planned.dtype.as_str(), planned.len)) {
+            let found = found.map_or("none".to_owned(), |(dtype, len)| format!("{len} elements of {dtype}"));
+            let what = format!("forward's buffer {i} is {found}, the manifest's has {} of {}", planned.len, planned.dtype);
+            let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(format!("{}/run.py", subject.name));
+            return Err(Box::new(diagnostic.help("undo the edit, or decompose again")));
+        }
+    }
+    Ok(())
 }
 
 /// What `run.py`'s `prepare` returns, by the name of the value that the manifest has for it; each is

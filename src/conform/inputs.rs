@@ -87,7 +87,7 @@ fn structure(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<Law> {
         Role::Scale => Some(Law::Powers { low: -1, count: 3 }),
         Role::Variance => Some(Law::Constant(unit_variance(epsilon(graph, nodes, value)))),
         Role::Probability => Some(Law::Powers { low: -3, count: 3 }),
-        Role::IndexBelow(_) | Role::Mask | Role::Exact => seeded::law(data.role, dtype),
+        Role::IndexBelow(_) | Role::Divisor | Role::Mask | Role::Exact => seeded::law(data.role, dtype),
     }
 }
 

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, entering, module_name, upstream};
@@ -29,15 +30,13 @@ use crate::tolerance::Precision;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
-    verdict(pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
+    let passes = pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
         Some(_) => Ok(structure),
-        None => pass(subject, executor, launch, Kind::Numerics),
-    }))
-}
-
-fn verdict(outcome: Result<Outcome>) -> Verdict {
-    match outcome {
-        Ok(Outcome { error, mismatch, cost }) => Verdict {
+        None => Ok(Outcome { exact: structure.exact, ..pass(subject, executor, launch, Kind::Numerics)? }),
+    });
+    match passes {
+        Ok(Outcome { error, exact, mismatch, cost }) => Verdict {
+            bit_equal: Some(exact),
             word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
             error: Some(error),
             emulation_seconds: cost.wall_seconds,
@@ -50,6 +49,8 @@ fn verdict(outcome: Result<Outcome>) -> Verdict {
 
 struct Outcome {
     error: Error,
+    /// Held to bit-equality.
+    exact: bool,
     mismatch: Option<Diagnostic>,
     cost: Cost,
 }
@@ -67,16 +68,22 @@ fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> 
     let (got, cost) = emulated(subject, executor, launch, storages)?;
     let expected = Expected::of(subject, launch, &nodes, env, kind)?;
     let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
-    let file = &subject.manifest.kernels[launch.kernel].file;
-    let mismatch =
-        diagnose::values(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison).map(|diagnostic| {
-            let diagnostic = diagnostic.note(format!("pass: {}", kind.name())).note(format!("layer: {}", launch.layer));
-            Diagnostic {
-                place: diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{file}", subject.name) })),
-                ..diagnostic
-            }
-        });
-    Ok(Outcome { error: Error::of(&comparison, &expected.derived), mismatch, cost })
+    let finding = diagnose::examine(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison);
+    let mismatch = finding.map(|finding| located(subject, launch, finding, kind.name()));
+    let exact = expected.derived.bound.is_none();
+    Ok(Outcome { error: Error::of(&comparison, &expected.derived), exact, mismatch, cost })
+}
+
+/// A finding with the kernel's file and the lines to look at first.
+pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str) -> Diagnostic {
+    let kernel = &subject.manifest.kernels[launch.kernel];
+    let module = subject.modules.ast(&module_name(&kernel.file));
+    let diagnostic = match (module, kernel.launches.last()) {
+        (Some(module), Some(last)) => finding.in_kernel(module, &last.function),
+        (None, _) | (_, None) => finding.diagnostic,
+    };
+    let place = diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
+    Diagnostic { place, ..diagnostic.note(format!("pass: {pass}")).note(format!("layer: {}", launch.layer)) }
 }
 
 /// What the output must be.

@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emit::Files;
 use crate::emit::manifest::{AccessEntry, FORMAT, LaunchEntry, MANIFEST, Manifest, OperandEntry, SlotEntry, VERSION};
-use crate::graph::{Graph, NodeId, Producer, TensorType, ValueId};
+use crate::graph::{Graph, NodeId, Producer, TensorType, ValueId, text, verify};
 use crate::host::{HostArg, Modules};
 use crate::reference::seeded;
 use crate::shape::{self, Shape};
@@ -86,9 +86,18 @@ impl Subject {
                 manifest.format, manifest.version
             )));
         }
-        let graph = |part: &str, lines: &[String]| {
-            crate::graph::text::parse(&SourceFile::new(format!("{name}/{MANIFEST} ({part})"), lines.join("\n") + "\n"))
+        let graph = |part: &str, lines: &[String]| -> Result<Graph> {
+            let graph = text::parse(&SourceFile::new(format!("{name}/{MANIFEST} ({part})"), lines.join("\n") + "\n"))?;
+            match verify::violations(&graph).first() {
+                None => Ok(graph),
+                Some(violation) => Err(invalid(format!("{MANIFEST} ({part}): {}", violation.message))),
+            }
         };
+        let absent =
+            manifest.kernels.iter().map(|k| k.file.as_str()).chain(["run.py", "weights.py"]).find(|f| !files.contains_key(*f));
+        if let Some(file) = absent {
+            return Err(invalid(format!("{file} is missing")));
+        }
         let imported = graph("imported", &manifest.imported)?;
         let rewritten = graph("rewritten", &manifest.rewritten)?;
         let launches = manifest.launches.iter().map(|entry| resolve(name, &manifest, &imported, entry)).collect::<Result<_>>()?;
@@ -145,12 +154,46 @@ fn resolve(name: &str, manifest: &Manifest, imported: &Graph, entry: &LaunchEntr
         Ok(Operand { entry: taken.clone(), dtype, slot: used.slot.clone(), imported })
     });
     let operands: Vec<Operand> = operands.collect::<Result<_>>()?;
+    for operand in &operands {
+        fits(manifest, imported, operand)
+            .map_err(|what| invalid(name, format!("launch {layer}, operand {}: {what}", operand.entry.name)))?;
+    }
     let output = operands
         .iter()
         .find(|o| o.written())
         .and_then(|o| o.imported)
         .ok_or_else(|| invalid(name, format!("launch {layer} writes no value of the model")))?;
     Ok(Launch { layer: layer.clone(), kernel: entry.kernel, covers: covers.collect::<Result<_>>()?, operands, output })
+}
+
+/// Whether an operand's numbers belong together: later stages index with them.
+fn fits(manifest: &Manifest, imported: &Graph, operand: &Operand) -> std::result::Result<(), String> {
+    let entry = &operand.entry;
+    if entry.shape.len() != entry.strides.len() {
+        return Err(format!("{} sizes, but {} strides", entry.shape.len(), entry.strides.len()));
+    }
+    let elements = shape::numel(&entry.shape).ok_or("more elements than memory can have")?;
+    let (mut low, mut high) = (i128::from(entry.offset), i128::from(entry.offset));
+    for (&size, &stride) in entry.shape.iter().zip(&entry.strides) {
+        let reach = i128::from(stride) * (size as i128 - 1).max(0);
+        low += reach.min(0);
+        high += reach.max(0);
+    }
+    if elements == 0 || low < 0 || high >= entry.storage as i128 {
+        return Err(format!("elements {low} to {high} of a storage of {}", entry.storage));
+    }
+    match operand.slot {
+        SlotEntry::Input(i) if i >= manifest.inputs.len() => return Err(format!("there is no input {i}")),
+        SlotEntry::Buffer(i) if i >= manifest.buffers.len() => return Err(format!("there is no buffer {i}")),
+        SlotEntry::Input(_) | SlotEntry::Buffer(_) | SlotEntry::Weight(_) => {}
+    }
+    match operand.imported.map(|value| imported.ty(value)) {
+        Some(ty) if ty.dtype != operand.dtype => Err(format!("it is {}, its value {}", operand.dtype, ty.dtype)),
+        Some(ty) if shape::numel(&ty.shape) != Some(elements) => {
+            Err(format!("it has {elements} elements, its value is {}", shape::display(&ty.shape)))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The module that a Python file of a suite is: `kernels/relu__0123.py` is `kernels.relu__0123`.

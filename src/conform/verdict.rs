@@ -74,6 +74,9 @@ pub struct Verdict {
     pub word: Word,
     /// The numerics pass; `None` when it did not get that far.
     pub error: Option<Error>,
+    /// Whether the structure pass asked for bit-equality (fp32 is exact on its integers) or fell
+    /// back to the derived bound; `None` when it did not get that far.
+    pub bit_equal: Option<bool>,
     /// Wall seconds that the emulator spent on one launch of the numerics pass.
     pub emulation_seconds: f64,
     /// Programs of that launch.
@@ -83,7 +86,14 @@ pub struct Verdict {
 
 impl Verdict {
     pub fn not_verified() -> Verdict {
-        Verdict { word: Word::NotVerified, error: None, emulation_seconds: 0.0, programs: 0, diagnostics: Vec::new() }
+        Verdict {
+            word: Word::NotVerified,
+            error: None,
+            bit_equal: None,
+            emulation_seconds: 0.0,
+            programs: 0,
+            diagnostics: Vec::new(),
+        }
     }
 
     /// The verdict that a fault leads to.

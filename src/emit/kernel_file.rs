@@ -70,6 +70,7 @@ fn parameters(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> Parameter
                 (None, Role::Scale) => "gamma",
                 (None, Role::Mean) => "mean",
                 (None, Role::Variance) => "var",
+                (None, Role::Divisor) => "divisor",
                 (None, Role::Activation | Role::IndexBelow(_) | Role::Probability | Role::Mask | Role::Exact) => "x",
             };
             (value, names.fresh(wanted))

@@ -145,6 +145,7 @@ fn seeded(graph: &Graph, value: ValueId) -> String {
     match data.role {
         _ if of == DType::Bool => format!("({uniform} < 0.5)"),
         Role::IndexBelow(n) => cast(format!("torch.randint(0, {n}, {size}, generator=generator)")),
+        Role::Divisor => cast(format!("torch.randint(1, 6, {size}, generator=generator)")),
         _ if of.is_integer() => {
             let low = if of.is_unsigned() { 0 } else { -8 };
             cast(format!("torch.randint({low}, 9, {size}, generator=generator)"))

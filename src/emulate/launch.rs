@@ -106,6 +106,8 @@ pub struct RunReport {
     pub programs: u64,
     /// Tape instructions executed.
     pub instructions: u64,
+    /// Operands that a dot read where they lie.
+    pub tiles_viewed: u64,
     /// Lines of loads and stores that were one copy.
     pub lines_copied: u64,
     /// Lines copied under a mask of lanes.

@@ -78,7 +78,7 @@ pub enum Line<'a> {
 }
 
 impl Line<'_> {
-    pub fn len(&self) -> usize {
+    fn lanes(&self) -> usize {
         match self {
             Line::F32(v) => v.len(),
             Line::F64(v) => v.len(),
@@ -119,7 +119,7 @@ impl Journal {
             Line::I64(v) => append(&mut self.i64, v),
             Line::Bool(v) => append(&mut self.bool, v),
         };
-        self.entries.push(Entry { buffer, start, data, len: line.len() });
+        self.entries.push(Entry { buffer, start, data, len: line.lanes() });
     }
 
     pub fn clear(&mut self) {
@@ -164,7 +164,7 @@ pub struct Committer<'m> {
 
 impl Committer<'_> {
     pub fn write(&mut self, program: u32, buffer: BufferId, start: usize, line: Line<'_>) -> Result<(), Conflict> {
-        let len = line.len();
+        let len = line.lanes();
         self.shadows.write(program, buffer, start, len)?;
         let target = &mut self.memory.buffers[buffer.0];
         if let Some(bits) = &mut target.undefined {

@@ -202,6 +202,7 @@ fn run_share(
 
 fn add(to: &mut RunReport, from: &RunReport) {
     to.instructions += from.instructions;
+    to.tiles_viewed += from.tiles_viewed;
     to.lines_copied += from.lines_copied;
     to.lines_masked += from.lines_masked;
     to.lines_gathered += from.lines_gathered;

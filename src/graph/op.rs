@@ -164,6 +164,8 @@ pub enum Role {
     Variance,
     /// An index into an axis of this size.
     IndexBelow(usize),
+    /// An integer divisor: not zero.
+    Divisor,
     Probability,
     /// bool.
     Mask,

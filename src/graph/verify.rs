@@ -106,16 +106,16 @@ fn check_value(graph: &Graph, id: ValueId) -> Result<(), String> {
                 display(&value.ty.shape)
             ))
         }
-        Producer::Node { node, output } if graph.contains(*node) && graph.node(*node).outputs.get(*output) != Some(&id) => {
-            Err("its producer does not list it".to_owned())
-        }
         Producer::Input(_) | Producer::Weight(_) | Producer::Node { .. } => Ok(()),
     }
 }
 
 fn check_alive(graph: &Graph, id: ValueId) -> Result<(), String> {
     match graph.value(id).producer {
-        Producer::Node { node, .. } if !graph.contains(node) => Err("its producer was removed".to_owned()),
+        // A removed node's id may have gone to a new node, which does not list the value.
+        Producer::Node { node, output } if !graph.contains(node) || graph.node(node).outputs.get(output) != Some(&id) => {
+            Err("its producer was removed".to_owned())
+        }
         Producer::Node { .. } | Producer::Input(_) | Producer::Weight(_) => Ok(()),
     }
 }

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::shape::Shape;
 
-/// What the caller (command line, registry) says about sizes. A whole input shape wins over a named
-/// dimension, both win over the file, and the default serves what is still open.
+/// What the caller (command line, registry) says about sizes. A whole input shape and a named dimension
+/// must agree; both win over the file, and the default serves what is still open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Binding {
     /// By input name.
     pub shapes: BTreeMap<String, Shape>,
     /// By symbolic dimension name.
     pub dims: BTreeMap<String, usize>,
+    /// Like `dims`, where neither these nor a whole shape say anything.
+    pub assumed_dims: BTreeMap<String, usize>,
     pub default_dim: Option<usize>,
 }
 
@@ -21,8 +23,8 @@ impl Binding {
         for (name, shape) in &weaker.shapes {
             self.shapes.entry(name.clone()).or_insert_with(|| shape.clone());
         }
-        for (name, &size) in &weaker.dims {
-            self.dims.entry(name.clone()).or_insert(size);
+        for (name, &size) in weaker.dims.iter().chain(&weaker.assumed_dims) {
+            self.assumed_dims.entry(name.clone()).or_insert(size);
         }
         self.default_dim = self.default_dim.or(weaker.default_dim);
         self

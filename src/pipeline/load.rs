@@ -7,12 +7,13 @@ use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
 use crate::registry::{self, Model, Registry, Size};
 use crate::target::Target;
+use crate::template::Library;
 
-use super::{Options, Outcome, Weights};
+use super::{Options, Outcome, Weights, operators};
 
 /// The suite's name and the imported model.
-pub fn load(options: &Options) -> Outcome<(String, Imported)> {
-    let imported = import(options)?;
+pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)> {
+    let imported = import(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
@@ -25,7 +26,7 @@ pub fn load(options: &Options) -> Outcome<(String, Imported)> {
 
 /// A file that is there is read as it is, under the shapes that the working directory's registry has
 /// for its name; any other name must be a model of a registry.
-fn import(options: &Options) -> Outcome<Imported> {
+fn import(options: &Options, library: &Library) -> Outcome<Imported> {
     let registries = registry::registries(Path::new(".")).map_err(super::one)?;
     let path = &options.model;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
@@ -38,20 +39,18 @@ fn import(options: &Options) -> Outcome<Imported> {
     let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
     match registry.bytes(model).map_err(super::one)? {
         Some((file, bytes)) => onnx::from_bytes(&file, &bytes, &binding(options, Some(model))),
-        None => Err(vec![
-            Diagnostic::new(
-                &codes::NOT_OFFERED,
-                format!("a suite from operator shapes alone ({}) is not offered yet", model.name),
-            )
-            .help("name a model that has a file"),
-        ]),
+        None if options.binding != Binding::default() => {
+            let message = format!("the shapes of {} are those of its operators; none can be given", model.name);
+            Err(vec![Diagnostic::new(&codes::USAGE, message).help(format!("edit `operators:` of a {} here", registry::FILE))])
+        }
+        None => operators::import(registry, model, options.size, library),
     }
 }
 
 /// What the user binds, then what the registry says.
 fn binding(options: &Options, model: Option<&Model>) -> Binding {
     let listed = model.map(|model| model.shapes(options.size));
-    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), default_dim: None });
+    let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), ..Binding::default() });
     options.binding.clone().or(&weaker.unwrap_or_default())
 }
 
@@ -99,7 +98,8 @@ pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
         (Weights::Seeded, _) => vec![format!("all weights are generated from seed {}", options.seed)],
         (Weights::Auto | Weights::Model, 0) => Vec::new(),
         (Weights::Auto | Weights::Model, n) => {
-            vec![format!("{n} weights that the file fills with one number are generated from seed {}", options.seed)]
+            let why = if imported.graph.file == registry::FILE { "have no file" } else { "the file fills with one number" };
+            vec![format!("{n} weights that {why} are generated from seed {}", options.seed)]
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod load;
 mod observe;
+mod operators;
 mod options;
 mod report;
 mod verdicts;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 use crate::diag::Diagnostic;
 use crate::emit::{self, EmitOptions};
 use crate::fuse;
+use crate::graph::Graph;
+use crate::graph::verify::violations;
 use crate::import::Imported;
 use crate::select::{self, Planned, Served};
 use crate::target::Target;
@@ -42,15 +45,17 @@ pub struct PlanOutcome {
 /// Reads a model and plans it.
 pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<PlanOutcome> {
     observer.stage("import", 0);
-    let (name, imported) = load::load(options)?;
-    cancel.check().map_err(one)?;
-    observer.stage("plan", 0);
-    let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
     let mut library = Library::embedded().map_err(one)?;
     if let Some(folder) = &options.templates {
         library = library.with_folder(folder).map_err(one)?;
     }
+    let (name, imported) = load::load(options, &library)?;
+    cancel.check().map_err(one)?;
+    observer.stage("plan", 0);
+    let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
+    verified(&imported.graph)?;
     let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
+    verified(&graph)?;
     let clusters = fuse::cluster(&graph, options.fuse, &Served { library: &library, target }).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
@@ -85,6 +90,12 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     emit::write(&files, &output, options.force).map_err(one)?;
     report.suite = Some(output);
     Ok(report)
+}
+
+/// Later stages rely on every invariant of a graph; a violation is a fault of the stage before.
+fn verified(graph: &Graph) -> Outcome<()> {
+    let violations = violations(graph);
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
 }
 
 /// How the plan was made, for the manifest.

@@ -55,6 +55,7 @@ impl Report {
 
     /// Whether every kernel and the chain were verified in full.
     pub fn fully_verified(&self) -> bool {
-        self.verdicts.iter().all(|v| v.word == Word::Verified) && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
+        let kernels = self.verdicts.iter().all(|v| v.word == Word::Verified);
+        kernels && self.problems.is_empty() && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
     }
 }

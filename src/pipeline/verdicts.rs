@@ -20,6 +20,10 @@ pub const VERDICTS: &str = "verdicts.json";
 
 const VERSION: u32 = 1;
 
+/// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
+/// trusted after it.
+const JUDGEMENT: u32 = 1;
+
 #[derive(Serialize, Deserialize)]
 struct Document {
     version: u32,
@@ -82,7 +86,7 @@ impl Known {
 }
 
 fn tool() -> String {
-    concat!("decompose ", env!("CARGO_PKG_VERSION")).to_owned()
+    format!("decompose {} judgement {JUDGEMENT}", env!("CARGO_PKG_VERSION"))
 }
 
 /// A hash over every file but the verdicts.

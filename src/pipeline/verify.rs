@@ -15,6 +15,10 @@ use crate::emulate;
 use super::verdicts::{self, Known};
 use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope};
 
+/// Instructions that one program of a kernel may execute. A program of a convolution needs thousands;
+/// an endless one is found within seconds.
+const FUEL: u64 = 1 << 26;
+
 /// Verifies a suite on disk: what changed since its last verdicts, or all of it.
 ///
 /// `only` names a kernel, a layer or a template.
@@ -71,7 +75,8 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Report> {
     let subject = Subject::read(name, files)?;
-    let executor = Executor::new(&subject.modules, emulate::Options { threads: options.jobs, ..emulate::Options::default() });
+    let executor =
+        Executor::new(&subject.modules, emulate::Options { threads: options.jobs, fuel: FUEL, ..emulate::Options::default() });
     let selected: Vec<bool> =
         subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
     if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
@@ -99,7 +104,9 @@ pub fn run(
                     },
                 };
                 report.verdicts.push(verdict);
-                by_kernel.insert(launch.kernel, report.verdicts.len() - 1);
+                if selected {
+                    by_kernel.insert(launch.kernel, report.verdicts.len() - 1);
+                }
                 report.verdicts.len() - 1
             }
         };
@@ -108,7 +115,10 @@ pub fn run(
         }
         report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
     }
-    if options.verify != VerifyScope::None && options.only.is_none() {
+    if !subject.manifest.missing.is_empty() {
+        let missing = subject.manifest.missing.join(", ");
+        report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
+    } else if options.verify != VerifyScope::None && options.only.is_none() {
         observer.stage("chain", subject.launches.len());
         let step = |layer: &str| {
             observer.step(layer);
@@ -118,9 +128,6 @@ pub fn run(
             Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
             None => chain::verify(&subject, &executor, &step)?,
         });
-    }
-    if !subject.manifest.missing.is_empty() {
-        report.notes.push(format!("no kernel computes: {}", subject.manifest.missing.join(", ")));
     }
     Ok(report)
 }

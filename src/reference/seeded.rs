@@ -27,6 +27,8 @@ pub fn law(role: Role, dtype: DType) -> Option<Law> {
         // In [½, 3/2).
         Role::Variance => Law::Uniform { scale: 0.5, offset: 1.0 },
         Role::IndexBelow(size) => Law::Integers { low: 0, count: size.clamp(1, i32::MAX as usize) as u32, step: 1, keep: 256 },
+        // Positive, so that unsigned types hold it; what it divides has both signs.
+        Role::Divisor => Law::Integers { low: 1, count: 5, step: 1, keep: 256 },
         // Inside (0, 1), a thousandth away from the ends.
         Role::Probability => Law::Uniform { scale: 0.5 - 1.0 / 1024.0, offset: 0.5 },
         Role::Mask => Law::Integers { low: 0, count: 2, step: 1, keep: 256 },

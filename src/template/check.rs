@@ -22,7 +22,6 @@ use super::anchors::{Anchor, Site};
 use super::bound::Layout;
 use super::library::Template;
 use super::manifest::{Implements, ProbeSpec};
-use super::step::scalar;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::index::Index;
@@ -207,8 +206,8 @@ impl Problem<'_> {
             Implements::MatMul => Op::MatMul,
             Implements::Softmax => Op::Softmax { axis: self.first("axis", 0) },
             Implements::Map => {
-                let names: Vec<(&str, DType)> = manifest.inputs().iter().map(|o| (o.name.as_str(), DType::F32)).collect();
-                let body = manifest.body.first().ok_or_else(|| self.invalid("a labelled template has a body".to_owned()))?;
+                let body = self.template.body(DType::F32)?;
+                let body = body.ok_or_else(|| self.invalid("a labelled template has a body".to_owned()))?;
                 let reads = manifest
                     .inputs()
                     .iter()
@@ -216,7 +215,7 @@ impl Problem<'_> {
                     .map(|(input, o)| Ok(broadcast(input, &self.shape(&o.name)?, output.len())))
                     .collect::<Result<Vec<_>>>()?;
                 let label = manifest.label.clone().unwrap_or_default();
-                Op::Map(Map { label, dims: output, reads, body: scalar(body, &names)? })
+                Op::Map(Map { label, dims: output, reads, body })
             }
         })
     }

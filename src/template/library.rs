@@ -13,7 +13,10 @@ use super::anchors::Site;
 use super::kernel_file::KernelFile;
 use super::manifest::{Manifest, OperandSpec};
 use super::schedule::{self, ScheduleEntry};
+use super::step::scalar;
 use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::DType;
+use crate::expr::Expr;
 use crate::source::SourceFile;
 use crate::syntax::yaml;
 
@@ -112,6 +115,12 @@ impl Template {
     /// Whether there is an anchor at which code is applied to the output's elements.
     pub fn takes_epilogues(&self) -> bool {
         self.kernel.anchors.iter().any(|anchor| matches!(anchor.site, Site::Value { .. }))
+    }
+
+    /// The body of the Maps that it computes, over operands of one dtype; `None` for other templates.
+    pub fn body(&self, dtype: DType) -> Result<Option<Expr>> {
+        let names: Vec<(&str, DType)> = self.manifest.inputs().iter().map(|o| (o.name.as_str(), dtype)).collect();
+        self.manifest.body.first().map(|body| scalar(body, &names)).transpose()
     }
 
     fn read(name: &str, read: impl Fn(&str) -> Result<Arc<SourceFile>>) -> Result<Template> {

@@ -83,6 +83,7 @@ impl StepMaker<'_> {
             Role::Mask => "mask",
             Role::Probability => "probability",
             Role::IndexBelow(_) => "index",
+            Role::Divisor => "divisor",
             Role::Weight { fan_in: _ } => "weight",
             Role::Activation | Role::Exact if data.ty.shape == map.dims && map.label.contains("add") => "residual",
             Role::Activation | Role::Exact => "other",

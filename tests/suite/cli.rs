@@ -166,3 +166,53 @@ fn verification_can_be_left_out_and_says_so() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("not fully verified"));
 }
+
+/// `y = GlobalAveragePool(relu(x))` over one spatial axis, which no template serves.
+fn one_dimensional_pool() -> Vec<u8> {
+    use prost::Message;
+    use tract_onnx::pb::{
+        GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto, ValueInfoProto, tensor_proto,
+        tensor_shape_proto, type_proto,
+    };
+    let value = |name: &str, sizes: &[i64]| {
+        let dim = |&size| tensor_shape_proto::Dimension {
+            value: Some(tensor_shape_proto::dimension::Value::DimValue(size)),
+            ..Default::default()
+        };
+        let shape = Some(TensorShapeProto { dim: sizes.iter().map(dim).collect() });
+        let tensor = type_proto::Tensor { elem_type: tensor_proto::DataType::Float as i32, shape };
+        let r#type = Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..Default::default() });
+        ValueInfoProto { name: name.into(), r#type, ..Default::default() }
+    };
+    let node = |op: &str, input: &str, output: &str| NodeProto {
+        op_type: op.into(),
+        name: output.into(),
+        input: vec![input.into()],
+        output: vec![output.into()],
+        ..Default::default()
+    };
+    let graph = GraphProto {
+        name: "g".into(),
+        node: vec![node("Relu", "x", "r"), node("GlobalAveragePool", "r", "y")],
+        input: vec![value("x", &[2, 5, 33])],
+        output: vec![value("y", &[2, 5, 1])],
+        ..Default::default()
+    };
+    let opset_import = vec![OperatorSetIdProto { version: 17, ..Default::default() }];
+    ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..Default::default() }.encode_to_vec()
+}
+
+#[test]
+fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    let output = run(folder.path(), &["pool.onnx", "--json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let codes: Vec<&str> = report["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["T003"]);
+    let layers = report["layers"].as_array().unwrap();
+    assert_eq!((layers.len(), layers[0]["verdict"]["word"].as_str()), (1, Some("verified")));
+    assert!(report["chain"].is_null());
+    assert!(folder.path().join("pool-suite/run.py").is_file());
+}

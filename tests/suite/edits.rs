@@ -99,7 +99,7 @@ fn a_launch_out_of_order_is_caught() {
 }
 
 #[test]
-fn a_wrong_buffer_is_caught() {
+fn a_buffer_of_another_layer_is_caught() {
     let (_guard, suite) = suite();
     let run = suite.join("run.py");
     let text = std::fs::read_to_string(&run).unwrap();
@@ -107,7 +107,42 @@ fn a_wrong_buffer_is_caught() {
         text.lines().skip_while(|l| *l != "    # layer2.0.conv2").find(|l| l.contains("b1")).unwrap_or_else(|| panic!("{text}"));
     edit(&run, line, &line.replace("b1", "b0"));
     let (report, codes) = verify(&suite);
-    assert!(!codes.is_empty() && !report.fully_verified(), "nothing found");
+    assert_eq!(codes, ["H005"]);
+    assert!(!report.fully_verified());
+}
+
+#[test]
+fn a_buffer_of_another_size_is_caught() {
+    caught(None, "torch.empty(", "torch.empty(1 + ", "H005");
+}
+
+#[test]
+fn only_a_layer_that_shares_its_kernel_is_verified_when_it_is_asked_for() {
+    let (_guard, suite) = suite();
+    // layer1.1.conv2 shares the kernel of layer1.0.conv2, which is not asked for.
+    let file = kernel_of(&suite, "layer1.1.conv2");
+    assert_eq!(file, kernel_of(&suite, "layer1.0.conv2"));
+    edit(&file, "(h >= 0) & (h < H) & ", "");
+    let report = pipeline::verify(&suite, Some("layer1.1.conv2"), false, 2, &Silent, &Cancel::default()).unwrap();
+    let asked: Vec<_> = report.layers.iter().filter(|l| l.asked).map(|l| report.verdicts[l.verdict].word).collect();
+    assert_eq!(asked, [Word::Failed]);
+    assert!(report.chain.is_none());
+    let refusal = pipeline::verify(&suite, Some("nothing"), false, 2, &Silent, &Cancel::default()).unwrap_err();
+    assert_eq!(refusal[0].code.id, "U001");
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let (_guard, suite) = suite();
+    std::fs::remove_file(kernel_of(&suite, "maxpool")).unwrap();
+    let refusal = pipeline::verify(&suite, None, false, 2, &Silent, &Cancel::default()).unwrap_err();
+    assert_eq!(refusal[0].code.id, "U008");
+    assert!(refusal[0].message.contains("kernels/maxpool2d__") && refusal[0].message.contains("is missing"));
+}
+
+#[test]
+fn an_endless_kernel_runs_out_of_fuel() {
+    caught(Some("maxpool"), "    best = ", "    while tile >= 0:\n        tile += 0\n    best = ", "L001");
 }
 
 #[test]

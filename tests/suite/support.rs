@@ -14,7 +14,7 @@ pub fn options(size: Size, fuse: Level, output: &Path) -> Options {
 }
 
 pub fn decompose(options: &Options) -> Report {
-    pipeline::decompose(options, &Silent, &Cancel::default()).unwrap()
+    pipeline::decompose(options, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
 }
 
 /// Verifies a suite again; the codes of everything that was found.

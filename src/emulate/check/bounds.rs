@@ -10,43 +10,45 @@ use crate::emulate::tape::Instruction;
 use crate::emulate::view::Extent;
 
 /// One active lane's access to `element`, which the view does not contain.
-pub fn outside(
-    machine: &Machine<'_>,
-    arg: usize,
-    extent: &Extent,
-    element: i64,
-    lane: &str,
-    masked: bool,
-    store: bool,
-    at: &Instruction,
-) -> Diagnostic {
-    let name = &machine.launch.names[arg];
-    let parameter = &machine.launch.program.kernel.params[arg].name;
-    let offset = element - extent.pointer;
-    let verb = if store { "stores to" } else { "loads" };
-    let code = if store { &codes::OUT_OF_BOUNDS_STORE } else { &codes::OUT_OF_BOUNDS_LOAD };
-    let (cause, help) = if element < extent.lo {
-        let by = extent.lo - element;
-        (
-            format!("{by} element{} before the view's first", plural(by)),
-            "a term of the offset is negative here: mask lanes whose index is below zero",
-        )
-    } else if element > extent.hi {
-        let by = element - extent.hi;
-        let help = if masked {
-            "the mask lets this lane through: compare every index with its own size"
+pub struct Outside<'l> {
+    pub arg: usize,
+    pub extent: &'l Extent,
+    pub element: i64,
+    pub masked: bool,
+    pub store: bool,
+}
+
+impl Outside<'_> {
+    pub fn message(&self, machine: &Machine<'_>, lane: &str, at: &Instruction) -> Diagnostic {
+        let Outside { arg, extent, element, masked, store } = *self;
+        let name = &machine.launch.names[arg];
+        let parameter = &machine.launch.program.kernel.params[arg].name;
+        let offset = element - extent.pointer;
+        let verb = if store { "stores to" } else { "loads" };
+        let code = if store { &codes::OUT_OF_BOUNDS_STORE } else { &codes::OUT_OF_BOUNDS_LOAD };
+        let (cause, help) = if element < extent.lo {
+            let by = extent.lo - element;
+            (
+                format!("{by} element{} before the view's first", plural(by)),
+                "a term of the offset is negative here: mask lanes whose index is below zero",
+            )
+        } else if element > extent.hi {
+            let by = element - extent.hi;
+            let help = if masked {
+                "the mask lets this lane through: compare every index with its own size"
+            } else {
+                "mask the lanes beyond the end: mask=offsets < n"
+            };
+            (format!("{by} element{} past the view's last", plural(by)), help)
         } else {
-            "mask the lanes beyond the end: mask=offsets < n"
+            ("in a gap between the view's rows".to_owned(), "check the strides that the offset is computed with")
         };
-        (format!("{by} element{} past the view's last", plural(by)), help)
-    } else {
-        ("in a gap between the view's rows".to_owned(), "check the strides that the offset is computed with")
-    };
-    machine
-        .message(code, format!("{lane} {verb} {name}[{offset}], {cause}"), at)
-        .note(format!("tensor: {name} (parameter `{parameter}`), view: {}", extent.describe()))
-        .note(if masked { "mask: true in this lane" } else { "mask: none" })
-        .help(help)
+        machine
+            .message(code, format!("{lane} {verb} {name}[{offset}], {cause}"), at)
+            .note(format!("tensor: {name} (parameter `{parameter}`), view: {}", extent.describe()))
+            .note(if masked { "mask: true in this lane" } else { "mask: none" })
+            .help(help)
+    }
 }
 
 fn plural(n: i64) -> &'static str {

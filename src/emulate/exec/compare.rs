@@ -38,10 +38,9 @@ pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut 
     };
     if pool.lazy
         && let (Cell::Ints(block), Cell::Int(s)) = (&a, &b)
+        && let Some(mask) = affine_range(predicate, elem, block, *s)
     {
-        if let Some(mask) = affine_range(predicate, elem, block, *s) {
-            return Cell::Mask(mask);
-        }
+        return Cell::Mask(mask);
     }
     let taints = united_taints(&[&a, &b], &layout).and_then(taint::seal);
     let mut out = pool.u8(layout.stored());
@@ -82,6 +81,9 @@ impl<T: Copy> Side<'_, T> {
         match self {
             Side::One(v) => Side::One(v),
             Side::Many(v) => Side::Many(std::borrow::Cow::Owned(v.into_owned())),
+            Side::Strided { values, from, to } => {
+                Side::Many(std::borrow::Cow::Owned(reorder(values.into(), &from, &to).into_owned()))
+            }
         }
     }
 }
@@ -112,21 +114,22 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
         let holds = int_lane(predicate, elem, base, s.value);
         return Some(MaskBlock::range(n as usize, 0, if holds { n as usize } else { 0 }));
     }
-    // Monotone lanes: the first that is not below (or above) the scalar.
-    let clamp = |i: i64| i.clamp(0, n) as usize;
-    // The number of leading lanes with base + step·i < v (step > 0), and with > v (step < 0).
-    let leading = |v: i64| {
-        if step > 0 { clamp((v - base + step - 1).div_euclid(step)) } else { clamp((base - v - step - 1).div_euclid(-step)) }
+    // Monotone lanes: the number of leading ones with base + step·i < v (step > 0), or > v (step < 0).
+    let (base, step) = (i128::from(base), i128::from(step));
+    let leading = |v: i128| {
+        let first = if step > 0 { (v - base + step - 1).div_euclid(step) } else { (base - v - step - 1).div_euclid(-step) };
+        first.clamp(0, n.into()) as usize
     };
+    let v = i128::from(s.value);
     let (from, to) = match (predicate, step > 0) {
-        (IntPredicate::LtS, true) => (0, leading(s.value)),
-        (IntPredicate::LeS, true) => (0, leading(s.value.checked_add(1)?)),
-        (IntPredicate::GeS, true) => (leading(s.value), n as usize),
-        (IntPredicate::GtS, true) => (leading(s.value.checked_add(1)?), n as usize),
-        (IntPredicate::GtS, false) => (0, leading(s.value)),
-        (IntPredicate::GeS, false) => (0, leading(s.value.checked_sub(1)?)),
-        (IntPredicate::LeS, false) => (leading(s.value), n as usize),
-        (IntPredicate::LtS, false) => (leading(s.value.checked_sub(1)?), n as usize),
+        (IntPredicate::LtS, true) => (0, leading(v)),
+        (IntPredicate::LeS, true) => (0, leading(v + 1)),
+        (IntPredicate::GeS, true) => (leading(v), n as usize),
+        (IntPredicate::GtS, true) => (leading(v + 1), n as usize),
+        (IntPredicate::GtS, false) => (0, leading(v)),
+        (IntPredicate::GeS, false) => (0, leading(v - 1)),
+        (IntPredicate::LeS, false) => (leading(v), n as usize),
+        (IntPredicate::LtS, false) => (leading(v - 1), n as usize),
         _ => return None,
     };
     Some(MaskBlock::range(n as usize, from, to))
@@ -136,7 +139,7 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
 fn float_lane(predicate: FloatPredicate, x: f64, y: f64) -> bool {
     match predicate {
         FloatPredicate::Oeq => x == y,
-        FloatPredicate::One => x < y || x > y,
+        FloatPredicate::One => (x < y) | (x > y),
         FloatPredicate::Olt => x < y,
         FloatPredicate::Ole => x <= y,
         FloatPredicate::Ogt => x > y,
@@ -158,7 +161,7 @@ pub fn floats(predicate: FloatPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &
         let (x, y) = (side_f32(a, &layout), side_f32(b, &layout));
         match predicate {
             FloatPredicate::Oeq => map2(&x, &y, &mut out, |x, y| u8::from(x == y)),
-            FloatPredicate::One => map2(&x, &y, &mut out, |x, y| u8::from(x < y || x > y)),
+            FloatPredicate::One => map2(&x, &y, &mut out, |x, y| u8::from((x < y) | (x > y))),
             FloatPredicate::Olt => map2(&x, &y, &mut out, |x, y| u8::from(x < y)),
             FloatPredicate::Ole => map2(&x, &y, &mut out, |x, y| u8::from(x <= y)),
             FloatPredicate::Ogt => map2(&x, &y, &mut out, |x, y| u8::from(x > y)),
@@ -244,29 +247,44 @@ fn offsets(cell: &Cell) -> Cell {
 }
 
 fn choose<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T]) {
-    let at = |s: &Side<'_, T>, i: usize| match s {
-        Side::One(v) => *v,
-        Side::Many(v) => v[i],
-    };
+    #[cfg(target_arch = "x86_64")]
+    if crate::emulate::simd::has_avx2() {
+        // SAFETY: the processor has AVX2.
+        return unsafe { choose_avx2(c, a, b, out) };
+    }
+    choose_body(c, a, b, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn choose_avx2<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T]) {
+    choose_body(c, a, b, out);
+}
+
+#[inline(always)]
+fn choose_body<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T]) {
     match (a, b) {
+        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => unreachable!("operands of a select are in one layout"),
         (Side::Many(a), Side::Many(b)) => {
             for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(a.iter()).zip(b.iter()) {
                 *o = if c != 0 { x } else { y };
             }
         }
         (Side::One(x), Side::Many(b)) => {
+            let x = *x;
             for ((o, &c), &y) in out.iter_mut().zip(c).zip(b.iter()) {
-                *o = if c != 0 { *x } else { y };
+                *o = if c != 0 { x } else { y };
             }
         }
         (Side::Many(a), Side::One(y)) => {
+            let y = *y;
             for ((o, &c), &x) in out.iter_mut().zip(c).zip(a.iter()) {
-                *o = if c != 0 { x } else { *y };
+                *o = if c != 0 { x } else { y };
             }
         }
-        (Side::One(_), Side::One(_)) => {
-            for (i, (o, &c)) in out.iter_mut().zip(c).enumerate() {
-                *o = if c != 0 { at(a, i) } else { at(b, i) };
+        (Side::One(x), Side::One(y)) => {
+            for (o, &c) in out.iter_mut().zip(c) {
+                *o = if c != 0 { *x } else { *y };
             }
         }
     }

@@ -11,10 +11,11 @@
 
 use std::sync::Arc;
 
-use super::load::{Source, lines};
+use super::load::{Source, copy_lines};
 use super::shape::ordered;
 use super::tile::{extent, resolve};
 use super::{Machine, Step, Stop};
+use crate::emulate::launch::BufferId;
 use crate::emulate::simd;
 use crate::emulate::tape::{self, DotOperand, Instruction, LoadTile};
 use crate::emulate::value::round::round_lanes;
@@ -29,10 +30,22 @@ pub struct Scratch {
     b: Vec<f32>,
 }
 
-/// A loaded operand: which axis runs fastest, and the taint of each lane of the outer (non-k) axis.
-struct Loaded {
-    inner: usize,
+/// An operand ready for the inner loop.
+struct Operand {
+    k_stride: usize,
+    outer_stride: usize,
+    /// The taint of each lane of the outer (non-k) axis.
     outer_taints: Option<Vec<u8>>,
+    /// Read where it lies, from this element of this buffer on; else it is in the scratch.
+    view: Option<(BufferId, usize)>,
+}
+
+impl Operand {
+    /// In the scratch, with `inner` fastest.
+    fn copied(inner: usize, shape: [usize; 2], outer: usize, outer_taints: Option<Vec<u8>>) -> Operand {
+        let layout = Layout::with_inner(&shape, inner);
+        Operand { k_stride: layout.stride(1 - outer), outer_stride: layout.stride(outer), outer_taints, view: None }
+    }
 }
 
 impl Machine<'_> {
@@ -51,24 +64,31 @@ impl Machine<'_> {
             _ => self.prefers_m(dot),
         };
         let mut scratch = std::mem::take(&mut self.dots);
+        let tf32 = dot.precision == DotPrecision::Tf32 && dot.elem == Elem::F32;
+        let may_view = self.tape.lazy && !tf32;
         // The vector operand with its non-k axis fastest, the scalar operand as it comes.
-        let a = self.operand(&dot.a, m, k, 0, vector_m, &mut scratch.a, at)?;
-        let b = self.operand(&dot.b, k, n, 1, !vector_m, &mut scratch.b, at)?;
-        if dot.precision == DotPrecision::Tf32 && dot.elem == Elem::F32 {
+        let a = self.operand(&dot.a, m, k, 0, vector_m, may_view, &mut scratch.a, at)?;
+        let b = self.operand(&dot.b, k, n, 1, !vector_m, may_view, &mut scratch.b, at)?;
+        if tf32 {
             truncate(&mut scratch.a);
             truncate(&mut scratch.b);
         }
         let layout = if vector_m { Layout::with_inner(&[m, n], 0) } else { Layout::row_major(&[m, n]) };
         let (mut lanes, mut taints) = self.accumulator(acc, layout);
-        let shape = |vector_k, scalar_k, scalar_s, v, s| simd::dot::Shape { k, v, s, vector_k, scalar_k, scalar_s, acc_s: v };
         let dot_fn = if self.tape.lazy { simd::dot::dot } else { simd::dot::dot_plain };
-        if vector_m {
-            let (scalar_k, scalar_s) = if b.inner == 0 { (1, k) } else { (n, 1) };
-            dot_fn(shape(m, scalar_k, scalar_s, m, n), &scratch.a, &scratch.b, &mut lanes);
-        } else {
-            let (scalar_k, scalar_s) = if a.inner == 1 { (1, k) } else { (m, 1) };
-            dot_fn(shape(n, scalar_k, scalar_s, n, m), &scratch.b, &scratch.a, &mut lanes);
-        }
+        let (lanes_a, lanes_b) = (self.lanes_of(&a, &scratch.a), self.lanes_of(&b, &scratch.b));
+        let (v, s, vector, scalar, vector_lanes, scalar_lanes) =
+            if vector_m { (m, n, &a, &b, lanes_a, lanes_b) } else { (n, m, &b, &a, lanes_b, lanes_a) };
+        let shape = simd::dot::Shape {
+            k,
+            v,
+            s,
+            vector_k: vector.k_stride,
+            scalar_k: scalar.k_stride,
+            scalar_s: scalar.outer_stride,
+            acc_s: v,
+        };
+        dot_fn(shape, vector_lanes, scalar_lanes, &mut lanes);
         if dot.acc_elem == Elem::F16 {
             round_lanes(Elem::F16, &mut lanes);
         }
@@ -139,20 +159,21 @@ impl Machine<'_> {
         columns: usize,
         outer: usize,
         vector: bool,
+        may_view: bool,
         out: &mut Vec<f32>,
         at: &Instruction,
-    ) -> Step<Loaded> {
+    ) -> Step<Operand> {
         let shape = [rows, columns];
         out.resize(rows * columns, 0.0);
         match operand {
-            DotOperand::Load(load, _) => self.operand_load(load, shape, outer, vector, out),
+            DotOperand::Load(load, _) => self.operand_load(load, shape, outer, vector, may_view, out),
             DotOperand::Cell(slot) => {
                 let cell = self.state.cells.get(*slot);
                 match cell {
                     Cell::Float(s) => {
                         out.fill(s.value as f32);
                         let outer_taints = (s.taint != 0).then(|| vec![s.taint; shape[outer]]);
-                        Ok(Loaded { inner: outer, outer_taints })
+                        Ok(Operand::copied(outer, shape, outer, outer_taints))
                     }
                     Cell::Floats(FloatBlock { layout, lanes: Floats::F32(lanes), taints }) => {
                         let inner = if vector || !layout.is_full() { outer } else { layout.inner_axis() };
@@ -167,7 +188,7 @@ impl Machine<'_> {
                             }
                             by_lane
                         });
-                        Ok(Loaded { inner, outer_taints })
+                        Ok(Operand::copied(inner, shape, outer, outer_taints))
                     }
                     _ => self.unsupported("a dot of these operands", at),
                 }
@@ -175,12 +196,34 @@ impl Machine<'_> {
         }
     }
 
-    fn operand_load(&mut self, load: &LoadTile, shape: [usize; 2], outer: usize, vector: bool, out: &mut [f32]) -> Step<Loaded> {
+    fn operand_load(
+        &mut self,
+        load: &LoadTile,
+        shape: [usize; 2],
+        outer: usize,
+        vector: bool,
+        may_view: bool,
+        out: &mut [f32],
+    ) -> Step<Operand> {
         let resolved = resolve(&load.tile, &self.state.cells, self.launch).ok_or(Stop::Suspect)?;
         let extent = extent(self.launch, resolved.arg);
         let buffer = self.port.buffer(extent.buffer);
         let observed = buffer.undefined.is_some() || self.port.watches_reads(extent.buffer);
         let Storage::F32(memory) = &buffer.lanes else { return Err(Stop::Suspect) };
+        if may_view
+            && !observed
+            && let Some(strides) = resolved.strides()
+            && (!vector || strides[outer] == 1 && keeps_to_its_sets(strides[1 - outer], shape[1 - outer]))
+            && let Ok(first) = usize::try_from(resolved.first())
+        {
+            self.report.tiles_viewed += 1;
+            return Ok(Operand {
+                k_stride: strides[1 - outer],
+                outer_stride: strides[outer],
+                outer_taints: None,
+                view: Some((extent.buffer, first)),
+            });
+        }
         let best = resolved.best_axis(outer);
         let inner = if vector { outer } else { best };
         let (other, missing) = match load.other.map(|slot| self.state.cells.get(slot)) {
@@ -195,15 +238,15 @@ impl Machine<'_> {
         let bounds = self.launch.checks.bounds;
         let mut source = Source { memory, extent, bounds, touched: observed.then_some(&mut scratch.touched) };
         if best == inner || resolved.empty {
-            let lanes = &mut scratch.lanes;
-            lines(&resolved, inner, &layout, &mut source, other, missing, out, &mut taints, lanes, &mut self.report)?;
+            let masks = &mut scratch.masks;
+            copy_lines(&resolved, inner, &layout, &mut source, other, missing, out, &mut taints, masks, &mut self.report)?;
         } else {
             // Copy along the axis that runs, then turn.
             let natural = Layout::with_inner(&shape, best);
             let mut copy = self.pool.f32(out.len());
             let mut natural_taints = None;
-            let lanes = &mut scratch.lanes;
-            lines(
+            let masks = &mut scratch.masks;
+            copy_lines(
                 &resolved,
                 best,
                 &natural,
@@ -212,7 +255,7 @@ impl Machine<'_> {
                 missing,
                 &mut copy,
                 &mut natural_taints,
-                lanes,
+                masks,
                 &mut self.report,
             )?;
             transpose(&copy, shape[best], shape[1 - best], out);
@@ -225,7 +268,17 @@ impl Machine<'_> {
         if observed {
             self.observe(arg)?;
         }
-        Ok(Loaded { inner, outer_taints })
+        Ok(Operand::copied(inner, shape, outer, outer_taints))
+    }
+
+    fn lanes_of<'s>(&'s self, operand: &Operand, scratch: &'s [f32]) -> &'s [f32] {
+        match operand.view {
+            None => scratch,
+            Some((id, first)) => match &self.port.buffer(id).lanes {
+                Storage::F32(memory) => &memory[first..],
+                Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => unreachable!("only f32 buffers are viewed"),
+            },
+        }
     }
 
     /// Dots in f64, and of integers: plain loops.
@@ -274,6 +327,15 @@ impl Machine<'_> {
             _ => self.unsupported("a dot of these operands", at),
         }
     }
+}
+
+/// Whether `rows` lines, this many f32 apart, do not crowd each other out of a first-level cache of
+/// 4 KiB ways: at most four to a set.
+fn keeps_to_its_sets(stride: usize, rows: usize) -> bool {
+    const WAY: usize = 4096;
+    let bytes = (stride * 4) % WAY;
+    let distance = if bytes == 0 { WAY } else { 1 << bytes.trailing_zeros() };
+    rows.div_ceil((WAY / distance).max(1)) <= 4
 }
 
 /// United taints of the lanes along `outer`.

@@ -7,13 +7,43 @@
 
 use std::borrow::Cow;
 
-use crate::emulate::value::layout::for_each_line;
+use crate::emulate::value::layout::{for_each_line, for_each_line3};
 use crate::emulate::value::{Cell, Layout};
 
 /// One operand of a map.
 pub enum Side<'a, T: Copy> {
     One(T),
     Many(Cow<'a, [T]>),
+    /// Lanes in another layout than the result's, read line by line (a row added to a block).
+    Strided {
+        values: &'a [T],
+        from: Layout,
+        to: Layout,
+    },
+}
+
+impl<'a, T: Copy> Side<'a, T> {
+    /// A block as an operand of a result in `to`, without moving lanes.
+    pub fn strided(values: &'a [T], from: &Layout, to: &Layout) -> Side<'a, T> {
+        if from.same_order(to) {
+            return Side::Many(Cow::Borrowed(values));
+        }
+        Side::Strided { values, from: *from, to: *to }
+    }
+
+    /// Lanes of the line whose first lane is at these places, `n` long.
+    #[inline(always)]
+    fn line(&self, own: usize, common: usize, inner: usize, n: usize) -> Side<'_, T> {
+        match self {
+            Side::One(v) => Side::One(*v),
+            Side::Many(v) => Side::Many(Cow::Borrowed(&v[common..common + n])),
+            Side::Strided { values, from, to: _ } => match from.stride(inner) {
+                0 => Side::One(values[own]),
+                1 => Side::Many(Cow::Borrowed(&values[own..own + n])),
+                step => Side::Many(Cow::Owned((0..n).map(|i| values[own + i * step]).collect())),
+            },
+        }
+    }
 }
 
 /// The layout of a result: `None` when every operand is a scalar.
@@ -97,6 +127,30 @@ fn map1_body<T: Copy, U>(a: &[T], out: &mut [U], f: impl Fn(T) -> U) {
 #[inline(always)]
 fn map2_body<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: impl Fn(T, T) -> U) {
     match (a, b) {
+        (Side::Strided { from, to, .. }, other) | (other, Side::Strided { from, to, .. }) => {
+            // Where both are strided, the other one's places are found line by line as well.
+            let second = match other {
+                Side::Strided { from, .. } => from,
+                Side::One(_) | Side::Many(_) => to,
+            };
+            let flipped = !matches!(a, Side::Strided { .. });
+            let inner = to.inner_axis();
+            let n = to.size(inner);
+            for_each_line3(from, second, to, inner, |own, its, common| {
+                let (x, y) = if flipped { (its, own) } else { (own, its) };
+                let (x, y) = (a.line(x, common, inner, n), b.line(y, common, inner, n));
+                map2_line(&x, &y, &mut out[common..common + n], &f);
+            });
+        }
+        _ => map2_line(a, b, out, &f),
+    }
+}
+
+/// Both operands in the order of the result.
+#[inline(always)]
+fn map2_line<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: &impl Fn(T, T) -> U) {
+    match (a, b) {
+        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => unreachable!("lines of strided operands are not strided"),
         (Side::Many(a), Side::Many(b)) => {
             for ((o, &x), &y) in out.iter_mut().zip(a.iter()).zip(b.iter()) {
                 *o = f(x, y);

@@ -84,7 +84,7 @@ pub fn binary(op: FloatBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) 
         Floats::F64(Arc::new(out))
     } else {
         let mut out = pool.f32(layout.stored());
-        combine_lanes_f32(op, &side_f32(a, &layout), &side_f32(b, &layout), &mut out);
+        combine_lanes_f32(op, &lines_f32(a, &layout), &lines_f32(b, &layout), &mut out);
         round_lanes(elem, &mut out);
         Floats::F32(Arc::new(out))
     };
@@ -199,6 +199,7 @@ fn at<T: Copy>(side: &Side<'_, T>, i: usize) -> T {
     match side {
         Side::One(v) => *v,
         Side::Many(v) => v[i],
+        Side::Strided { .. } => unreachable!("only maps of two operands take strided ones"),
     }
 }
 
@@ -206,6 +207,14 @@ pub fn scalar(cell: &Cell) -> Scalar<f64> {
     match cell {
         Cell::Float(s) => *s,
         _ => Scalar { value: f64::NAN, taint: taint::POISON },
+    }
+}
+
+/// An f32-carried operand of a result in `layout`, its lanes where they are.
+pub fn lines_f32<'a>(cell: &'a Cell, layout: &Layout) -> Side<'a, f32> {
+    match cell {
+        Cell::Floats(FloatBlock { layout: from, lanes: Floats::F32(lanes), .. }) => Side::strided(lanes, from, layout),
+        other => Side::One(scalar(other).value as f32),
     }
 }
 

@@ -169,6 +169,7 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
             let at = |s: &Side<'_, i64>, i: usize| match s {
                 Side::One(v) => *v,
                 Side::Many(v) => v[i],
+                Side::Strided { .. } => unreachable!("integer operands are brought to one layout"),
             };
             for (i, o) in out.iter_mut().enumerate() {
                 let (value, flag) = lane(op, elem, at(&left, i), at(&right, i));

@@ -12,7 +12,7 @@ use crate::emulate::check::{bounds, poison, race, uninitialised};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, Taints, taint};
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
@@ -23,13 +23,22 @@ const NOWHERE: usize = usize::MAX;
 struct Access {
     arg: usize,
     offsets: Vec<i64>,
-    address_taints: Option<Arc<Vec<u8>>>,
-    mask: Option<(Vec<u8>, Option<Arc<Vec<u8>>>)>,
+    address_taints: Taints,
+    mask: Option<Mask>,
+}
+
+struct Mask {
+    lanes: Vec<u8>,
+    taints: Taints,
 }
 
 impl Access {
+    fn mask_flag(&self, lane: usize) -> u8 {
+        self.mask.as_ref().map_or(0, |mask| mask.taints.as_ref().map_or(0, |t| t[lane]))
+    }
+
     fn active(&self, lane: usize) -> bool {
-        self.mask.as_ref().is_none_or(|(mask, _)| mask[lane] != 0)
+        self.mask.as_ref().is_none_or(|mask| mask.lanes[lane] != 0)
     }
 }
 
@@ -40,7 +49,7 @@ impl Machine<'_> {
         let mask = mask.map(|slot| materialise(self.state.cells.get(slot), Elem::I1, shape, &mut self.pool));
         let mask = match mask {
             None => None,
-            Some(Cell::Mask(mask)) => Some((mask.values().into_owned(), mask.taints.clone())),
+            Some(Cell::Mask(mask)) => Some(Mask { lanes: mask.values().into_owned(), taints: mask.taints.clone() }),
             Some(_) => return self.unsupported("a mask that is no mask", at),
         };
         Ok(Access {
@@ -69,8 +78,8 @@ impl Machine<'_> {
         let arg = access.arg;
         let watched = poison::watched(self.launch.checks);
         let name = || &self.launch.names[arg];
-        let flag = |taints: &Option<Arc<Vec<u8>>>| taints.as_ref().map_or(0, |t| t[lane]);
-        let mask_flag = access.mask.as_ref().map_or(0, |(_, taints)| flag(taints));
+        let flag = |taints: &Taints| taints.as_ref().map_or(0, |t| t[lane]);
+        let mask_flag = access.mask_flag(lane);
         if mask_flag & watched != 0 {
             return self.stop(|| poison::in_mask(self, mask_flag, &self.lane_name(shape, lane), name(), at));
         }
@@ -83,7 +92,8 @@ impl Machine<'_> {
         let exists = element >= 0 && (element as usize) < self.port.buffer(extent.buffer).lanes.len();
         if self.launch.checks.bounds && !(exists && extent.contains(element)) {
             let masked = access.mask.is_some();
-            return self.stop(|| bounds::outside(self, arg, extent, element, &self.lane_name(shape, lane), masked, store, at));
+            let access = bounds::Outside { arg, extent, element, masked, store };
+            return self.stop(|| access.message(self, &self.lane_name(shape, lane), at));
         }
         Ok(exists.then_some(element as usize))
     }
@@ -105,7 +115,7 @@ impl Machine<'_> {
         let mut elements = vec![None; n];
         for (lane, element) in elements.iter_mut().enumerate() {
             // A poisoned mask is asked even where its value is false: nobody knows that it is.
-            if !access.active(lane) && access.mask.as_ref().is_none_or(|(_, t)| t.as_ref().is_none_or(|t| t[lane] == 0)) {
+            if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
             }
             let Some(found) = self.check_lane(&access, lane, shape, false, at)? else {
@@ -209,8 +219,7 @@ impl Machine<'_> {
         let unsigned_elem = unsigned_pointee(self.launch, access.arg);
         self.report.lines_gathered += 1;
         for lane in 0..access.offsets.len() {
-            let mask_flag = access.mask.as_ref().map_or(0, |(_, t)| t.as_ref().map_or(0, |t| t[lane]));
-            if !access.active(lane) && mask_flag == 0 {
+            if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
             }
             let Some(element) = self.check_lane(&access, lane, shape, true, at)? else { continue };

@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
-use super::tile::{LineMask, Resolved, Scratch, Term, extent, resolve};
+use super::tile::{LineMask, Masks, Resolved, Scratch, Term, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::launch::{Buffer, RunReport};
+use crate::emulate::simd::lines;
 use crate::emulate::tape::{Instruction, LoadTile};
 use crate::emulate::value::int::wrap;
 use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, taint};
@@ -43,13 +44,13 @@ impl Machine<'_> {
         let n = layout.numel();
         let mut taints = None;
         let bounds = self.launch.checks.bounds;
-        let Scratch { lanes, touched, .. } = &mut self.scratch;
+        let Scratch { masks, touched, .. } = &mut self.scratch;
         touched.clear();
         let missing = if load.other.is_none() { taint::MASKED } else { other_taint };
         macro_rules! load {
             ($memory:expr, $out:expr, $other:expr) => {{
                 let mut source = Source { memory: $memory, extent, bounds, touched: observed.then_some(&mut *touched) };
-                lines(&resolved, inner, &layout, &mut source, $other, missing, $out, &mut taints, lanes, &mut self.report)?
+                copy_lines(&resolved, inner, &layout, &mut source, $other, missing, $out, &mut taints, masks, &mut self.report)?
             }};
         }
         let float = match other {
@@ -119,7 +120,7 @@ pub fn first_undefined(buffer: &Buffer, start: usize, len: usize) -> Option<usiz
 
 /// Copies a tile into `out`, whose `layout` has `inner` fastest.
 #[allow(clippy::too_many_arguments)]
-pub fn lines<T: Copy>(
+pub fn copy_lines<T: Copy>(
     tile: &Resolved<'_>,
     inner: usize,
     layout: &Layout,
@@ -128,102 +129,94 @@ pub fn lines<T: Copy>(
     missing: u8,
     out: &mut [T],
     taints: &mut Option<Vec<u8>>,
-    lanes: &mut Vec<u8>,
+    masks: &mut Masks,
+    report: &mut RunReport,
+) -> Step {
+    if tile.empty {
+        out.fill(other);
+        if missing != 0 {
+            *taints = Some(vec![missing; out.len()]);
+        }
+        return Ok(());
+    }
+    #[cfg(target_arch = "x86_64")]
+    if crate::emulate::simd::has_avx2() {
+        // SAFETY: the processor has AVX2.
+        return unsafe { lines_avx2(tile, inner, layout, source, other, missing, out, taints, masks, report) };
+    }
+    lines_body(tile, inner, layout, source, other, missing, out, taints, masks, report)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+#[allow(clippy::too_many_arguments)]
+fn lines_avx2<T: Copy>(
+    tile: &Resolved<'_>,
+    inner: usize,
+    layout: &Layout,
+    source: &mut Source<'_, T>,
+    other: T,
+    missing: u8,
+    out: &mut [T],
+    taints: &mut Option<Vec<u8>>,
+    masks: &mut Masks,
+    report: &mut RunReport,
+) -> Step {
+    lines_body(tile, inner, layout, source, other, missing, out, taints, masks, report)
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn lines_body<T: Copy>(
+    tile: &Resolved<'_>,
+    inner: usize,
+    layout: &Layout,
+    source: &mut Source<'_, T>,
+    other: T,
+    missing: u8,
+    out: &mut [T],
+    taints: &mut Option<Vec<u8>>,
+    masks: &mut Masks,
     report: &mut RunReport,
 ) -> Step {
     let n = tile.shape[inner];
     let total = out.len();
-    if tile.empty {
-        out.fill(other);
-        if missing != 0 {
-            *taints = Some(vec![missing; total]);
-        }
-        return Ok(());
-    }
     let term = tile.terms[inner];
     tile.for_each_line(inner, |index| {
-        let mut place = 0;
-        for axis in 0..tile.rank {
-            if axis != inner {
-                place += index[axis] * layout.stride(axis);
-            }
-        }
+        let place = tile.line_place(index, inner, layout);
         let line = &mut out[place..place + n];
         let base = tile.line_base(index, inner);
-        let mask = tile.line_mask(index, inner, lanes);
-        let (from, to) = match mask {
-            LineMask::Range(from, to) => (from, to),
-            LineMask::Lanes => {
-                report.lines_masked += 1;
-                for i in 0..n {
-                    line[i] = if lanes[i] == 0 {
-                        other
-                    } else {
-                        let at = base + term.at(i);
-                        if !tile.inside && source.bounds && !source.extent.contains(at) {
-                            return Err(Stop::Suspect);
-                        }
-                        if let Some(touched) = source.touched.as_deref_mut() {
-                            touched.push((at as usize, 1));
-                        }
-                        *source.memory.get(at as usize).ok_or(Stop::Suspect)?
-                    };
+        match tile.line_mask(index, inner, masks) {
+            LineMask::Range(from, to) => {
+                if from > 0 || to < n {
+                    line[..from].fill(other);
+                    line[to..].fill(other);
+                    if missing != 0 {
+                        let taints = taints.get_or_insert_with(|| vec![0; total]);
+                        taints[place..place + from].fill(missing);
+                        taints[place + to..place + n].fill(missing);
+                    }
                 }
-                if missing != 0 && lanes.contains(&0) {
+                if from < to {
+                    range(tile, inner, &term, base, from, to, source, &mut line[from..to], report)?;
+                }
+            }
+            LineMask::Lanes(from, to) => {
+                report.lines_masked += 1;
+                let lanes = &masks.lanes;
+                if !whole_line(tile, inner, &term, base, from, to, source, &mut line[from..to]) {
+                    for i in from..to {
+                        if lanes[i] != 0 {
+                            line[i] = one(tile, base.wrapping_add(term.at(i)), source)?;
+                        }
+                    }
+                }
+                lines::blend(line, lanes, other);
+                if missing != 0 {
                     let taints = taints.get_or_insert_with(|| vec![0; total]);
-                    for (taint, &lane) in taints[place..place + n].iter_mut().zip(lanes.iter()) {
+                    for (taint, &lane) in taints[place..place + n].iter_mut().zip(lanes) {
                         *taint = if lane == 0 { missing } else { 0 };
                     }
-                }
-                return Ok(());
-            }
-        };
-        if from > 0 || to < n {
-            line[..from.min(n)].fill(other);
-            line[to..].fill(other);
-            if missing != 0 {
-                let taints = taints.get_or_insert_with(|| vec![0; total]);
-                taints[place..place + from].fill(missing);
-                taints[place + to..place + n].fill(missing);
-            }
-        }
-        if from >= to {
-            return Ok(());
-        }
-        match term {
-            Term::Affine { base: start, step } => {
-                let first = base + start + step * from as i64;
-                let last = base + start + step * (to as i64 - 1);
-                let (lo, hi) = (first.min(last), first.max(last));
-                check(tile, source, lo, hi, (from..to).map(|i| base + start + step * i as i64))?;
-                let line = &mut line[from..to];
-                if step == 1 {
-                    report.lines_copied += 1;
-                    let run = run(source.memory, first, line.len()).ok_or(Stop::Suspect)?;
-                    line.copy_from_slice(run);
-                } else {
-                    report.lines_gathered += 1;
-                    for (i, lane) in line.iter_mut().enumerate() {
-                        *lane = *source.memory.get((first + step * i as i64) as usize).ok_or(Stop::Suspect)?;
-                    }
-                }
-                if let Some(touched) = source.touched.as_deref_mut() {
-                    if step == 1 {
-                        touched.push((lo as usize, to - from));
-                    } else {
-                        touched.extend((0..to - from).map(|i| ((first + step * i as i64) as usize, 1)));
-                    }
-                }
-            }
-            Term::Dense { lanes: term, .. } => {
-                report.lines_gathered += 1;
-                let (lo, hi) = crate::emulate::value::int::range(&term[from..to]);
-                check(tile, source, base + lo, base + hi, term[from..to].iter().map(|v| base + v))?;
-                for (lane, v) in line[from..to].iter_mut().zip(&term[from..to]) {
-                    *lane = *source.memory.get((base + v) as usize).ok_or(Stop::Suspect)?;
-                }
-                if let Some(touched) = source.touched.as_deref_mut() {
-                    touched.extend(term[from..to].iter().map(|v| ((base + v) as usize, 1)));
                 }
             }
         }
@@ -231,20 +224,87 @@ pub fn lines<T: Copy>(
     })
 }
 
+/// Reads lanes `from..to` of a line whether masked or not, when all their addresses lie inside the
+/// view and nobody asks which were read.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn whole_line<T: Copy>(
+    tile: &Resolved<'_>,
+    inner: usize,
+    term: &Term<'_>,
+    base: i64,
+    from: usize,
+    to: usize,
+    source: &Source<'_, T>,
+    line: &mut [T],
+) -> bool {
+    let (lo, hi) = tile.line_hull(inner, from, to);
+    if source.touched.is_some()
+        || !(tile.inside || source.extent.contains_range(base.saturating_add(lo), base.saturating_add(hi)))
+    {
+        return false;
+    }
+    let Some(window) = run(source.memory, base + lo, (hi - lo + 1) as usize) else { return false };
+    match *term {
+        Term::Affine { step: 1, .. } => line.copy_from_slice(window),
+        Term::Affine { base, step } => {
+            for (i, lane) in (from as i64..).zip(line) {
+                *lane = window[(base + step * i - lo) as usize];
+            }
+        }
+        // SAFETY: `lo..=hi` is the hull of these terms, and `window` has a lane for each of it.
+        Term::Dense { lanes, .. } => unsafe { lines::gather(window, &lanes[from..to], lo, line) },
+    }
+    true
+}
+
+/// Active lanes `from..to`, all of them.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn range<T: Copy>(
+    tile: &Resolved<'_>,
+    inner: usize,
+    term: &Term<'_>,
+    base: i64,
+    from: usize,
+    to: usize,
+    source: &mut Source<'_, T>,
+    line: &mut [T],
+    report: &mut RunReport,
+) -> Step {
+    if matches!(term, Term::Affine { step: 1, .. }) {
+        report.lines_copied += 1;
+    } else {
+        report.lines_gathered += 1;
+    }
+    if whole_line(tile, inner, term, base, from, to, source, line) {
+        return Ok(());
+    }
+    for (i, lane) in (from..to).zip(line) {
+        *lane = one(tile, base.wrapping_add(term.at(i)), source)?;
+    }
+    Ok(())
+}
+
+/// One active lane.
+#[inline(always)]
+fn one<T: Copy>(tile: &Resolved<'_>, at: i64, source: &mut Source<'_, T>) -> Step<T> {
+    if !tile.inside && source.bounds && !source.extent.contains(at) {
+        return Err(Stop::Suspect);
+    }
+    let value = usize::try_from(at).ok().and_then(|at| source.memory.get(at)).ok_or(Stop::Suspect)?;
+    if let Some(touched) = source.touched.as_deref_mut() {
+        match touched.last_mut() {
+            Some((start, len)) if *start + *len == at as usize => *len += 1,
+            _ => touched.push((at as usize, 1)),
+        }
+    }
+    Ok(*value)
+}
+
 /// `len` elements from `first` on, when the buffer has them.
 #[inline]
 fn run<T>(memory: &[T], first: i64, len: usize) -> Option<&[T]> {
     let first = usize::try_from(first).ok()?;
     memory.get(first..first.checked_add(len)?)
-}
-
-/// The addresses of a line's active lanes lie inside the view: proven for the tile, or for the
-/// line's interval, or for each.
-#[inline]
-fn check<T>(tile: &Resolved<'_>, source: &Source<'_, T>, lo: i64, hi: i64, mut each: impl Iterator<Item = i64>) -> Step {
-    if tile.inside || !source.bounds || source.extent.contains_range(lo, hi) || each.all(|at| source.extent.contains(at)) {
-        Ok(())
-    } else {
-        Err(Stop::Suspect)
-    }
 }

@@ -73,7 +73,7 @@ struct Table {
 }
 
 /// Rows a table keeps; later iterations share the last row and recompute it.
-const TABLE_ROWS: usize = 4096;
+const TABLE_ROWS: usize = 1024;
 
 /// The three spaces of cells.
 #[derive(Default)]
@@ -94,6 +94,12 @@ impl Cells {
                 &table.cells[table.row * table.columns + c]
             }
         }
+    }
+
+    /// Bytes of the running program's blocks, and of the launch's.
+    fn bytes(&self) -> usize {
+        let tables = self.tables.iter().flat_map(|t| &t.cells);
+        self.local.iter().chain(self.launch.iter()).chain(tables).map(Cell::bytes).sum()
     }
 
     fn place(&mut self, slot: Slot) -> &mut Cell {
@@ -418,7 +424,11 @@ impl<'l> Machine<'l> {
         };
         self.set(out, result);
         if self.pool.held > self.launch.memory {
-            return Err(Stop::Fault(check::fuel::memory(self, instruction)));
+            // The pool's account misses what was dropped elsewhere: count before complaining.
+            self.pool.held = self.state.cells.bytes() + self.pool.free_bytes();
+            if self.pool.held > self.launch.memory {
+                return Err(Stop::Fault(check::fuel::memory(self, instruction)));
+            }
         }
         Ok(())
     }

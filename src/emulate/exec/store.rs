@@ -75,24 +75,19 @@ impl Machine<'_> {
         let (program, id) = (self.linear, extent.buffer);
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
-        let Scratch { lanes, values: gathered, .. } = &mut self.scratch;
+        let Scratch { masks, values: gathered, .. } = &mut self.scratch;
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
-            let mask = resolved.line_mask(index, inner, lanes);
+            let mask = resolved.line_mask(index, inner, masks);
             let (range, active) = match mask {
                 LineMask::Range(from, to) => ((from, to), None),
-                LineMask::Lanes => ((0, resolved.shape[inner]), Some(lanes.as_slice())),
+                LineMask::Lanes(from, to) => ((from, to), Some(masks.lanes.as_slice())),
             };
             if range.0 >= range.1 {
                 return Ok(());
             }
-            let mut place = 0;
-            for axis in 0..resolved.rank {
-                if axis != inner {
-                    place += index[axis] * layout.stride(axis);
-                }
-            }
+            let place = resolved.line_place(index, inner, &layout);
             if let Some(taints) = taints {
                 let bad = |i: usize| active.is_none_or(|l| l[i] != 0) && taints[place + i * step] & watched != 0;
                 if (range.0..range.1).any(bad) {

@@ -33,7 +33,7 @@ impl Term<'_> {
 
     /// Smallest and largest lane of a non-empty range.
     #[inline]
-    fn hull(&self, from: usize, to: usize) -> (i64, i64) {
+    pub fn hull(&self, from: usize, to: usize) -> (i64, i64) {
         match *self {
             Term::Affine { base, step } => {
                 let (a, b) = (base + step * from as i64, base + step * (to as i64 - 1));
@@ -48,14 +48,23 @@ impl Term<'_> {
 const ZERO: Term<'static> = Term::Affine { base: 0, step: 0 };
 
 struct Band<'c> {
+    /// Which of the mask's conjuncts it is: bands that hold for the whole tile are not listed, so
+    /// that a band's place in the list does not name it.
+    conjunct: usize,
     base: i64,
     terms: [Term<'c>; MAX_RANK],
+    /// Range of each term over the active lanes of its axis.
+    hulls: [(i64, i64); MAX_RANK],
     lo: i64,
     hi: i64,
 }
 
 /// A resolved tile.
 pub struct Resolved<'c> {
+    /// Names the tile among those of its tape.
+    id: usize,
+    /// By axis: bands' masks along it may be remembered.
+    stable: &'c [bool],
     pub rank: usize,
     pub shape: [usize; MAX_RANK],
     pub arg: usize,
@@ -67,6 +76,8 @@ pub struct Resolved<'c> {
     bytes: [SmallVec<[&'c [u8]; 1]>; MAX_RANK],
     bands: SmallVec<[Band<'c>; 2]>,
     blocks: SmallVec<[(&'c [u8], Layout); 1]>,
+    /// Range of the address term over the active lanes of each axis.
+    hulls: [(i64, i64); MAX_RANK],
     /// No lane is active.
     pub empty: bool,
     /// Every lane of the active ranges has its address inside the view.
@@ -77,26 +88,52 @@ pub struct Resolved<'c> {
 pub enum LineMask {
     /// Lanes `from..to` are active; maybe none.
     Range(usize, usize),
-    /// The bytes in the scratch say which.
-    Lanes,
+    /// Bytes in the scratch say which of `from..to` are active; no other lane is.
+    Lanes(usize, usize),
 }
 
 /// Buffers of the tile loops.
 #[derive(Default)]
 pub struct Scratch {
-    pub lanes: Vec<u8>,
+    pub masks: Masks,
     pub touched: Vec<(usize, usize)>,
     pub values: super::store::Values,
 }
 
 impl Scratch {
     pub fn new_program(&mut self) {
-        self.touched.clear();
+        self.masks.generation += 1;
+    }
+}
+
+/// The mask of the current line, and masks of bands seen before in this program: a convolution asks
+/// for the same few (one a window row and column) again for every channel.
+#[derive(Default)]
+pub struct Masks {
+    pub lanes: Vec<u8>,
+    remembered: Vec<Remembered>,
+    generation: u64,
+}
+
+struct Remembered {
+    generation: u64,
+    tile: usize,
+    band: usize,
+    limits: (i64, i64),
+    lanes: Vec<u8>,
+}
+
+/// Masks remembered at a time.
+const REMEMBERED: usize = 64;
+
+impl Masks {
+    fn slot(tile: usize, band: usize, base: i64) -> usize {
+        (base as usize).wrapping_mul(3).wrapping_add(band).wrapping_add(tile >> 4) % REMEMBERED
     }
 }
 
 /// `None`: suspect.
-pub fn resolve<'c>(tile: &Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Option<Resolved<'c>> {
+pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Option<Resolved<'c>> {
     let rank = tile.shape.len();
     let watched = poison::watched(launch.checks);
     let mut shape = [1; MAX_RANK];
@@ -110,6 +147,8 @@ pub fn resolve<'c>(tile: &Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Opt
         active[axis] = (0, shape[axis]);
     }
     let mut resolved = Resolved {
+        id: std::ptr::from_ref(tile) as usize,
+        stable: &tile.stable,
         rank,
         shape,
         arg: base.arg as usize,
@@ -119,6 +158,7 @@ pub fn resolve<'c>(tile: &Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Opt
         bytes: Default::default(),
         bands: SmallVec::new(),
         blocks: SmallVec::new(),
+        hulls: [(0, 0); MAX_RANK],
         empty: false,
         inside: false,
     };
@@ -143,18 +183,24 @@ pub fn resolve<'c>(tile: &Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Opt
     if resolved.empty {
         return Some(resolved);
     }
-    for conjunct in &tile.mask {
+    for (number, conjunct) in tile.mask.iter().enumerate() {
         if let Conjunct::Band { sum, lo, hi } = conjunct {
-            resolved.band(sum, *lo, *hi, cells)?;
+            resolved.band(number, sum, *lo, *hi, cells)?;
         }
     }
     if resolved.empty {
         return Some(resolved);
     }
-    let (lo, hi) = resolved.hull(resolved.base, &resolved.terms);
+    resolved.hulls = resolved.hulls_of(&resolved.terms);
+    let (lo, hi) = around(resolved.base, &resolved.hulls[..rank]);
     let extent = launch.extents[resolved.arg].as_ref()?;
     resolved.inside = extent.contains_range(lo, hi);
     Some(resolved)
+}
+
+/// The range of a base plus terms of these ranges.
+fn around(base: i64, hulls: &[(i64, i64)]) -> (i64, i64) {
+    hulls.iter().fold((base, base), |(lo, hi), (l, h)| (lo.saturating_add(*l), hi.saturating_add(*h)))
 }
 
 fn terms<'c>(sum: &Sum, cells: &'c Cells) -> Option<[Term<'c>; MAX_RANK]> {
@@ -223,22 +269,28 @@ impl<'c> Resolved<'c> {
         Some(())
     }
 
-    fn hull(&self, base: i64, terms: &[Term<'_>; MAX_RANK]) -> (i64, i64) {
-        let (mut lo, mut hi) = (base, base);
+    /// Range of each term over the active lanes of its axis.
+    fn hulls_of(&self, terms: &[Term<'_>; MAX_RANK]) -> [(i64, i64); MAX_RANK] {
+        let mut hulls = [(0, 0); MAX_RANK];
         for axis in 0..self.rank {
-            let (l, h) = terms[axis].hull(self.active[axis].0, self.active[axis].1);
-            lo += l;
-            hi += h;
+            hulls[axis] = terms[axis].hull(self.active[axis].0, self.active[axis].1);
         }
-        (lo, hi)
+        hulls
     }
 
-    fn band(&mut self, sum: &Sum, lo: Option<Slot>, hi: Option<Slot>, cells: &'c Cells) -> Option<()> {
+    /// Range of the address term over lanes `from..to` of the line axis.
+    #[inline]
+    pub fn line_hull(&self, inner: usize, from: usize, to: usize) -> (i64, i64) {
+        if (from, to) == self.active[inner] { self.hulls[inner] } else { self.terms[inner].hull(from, to) }
+    }
+
+    fn band(&mut self, conjunct: usize, sum: &Sum, lo: Option<Slot>, hi: Option<Slot>, cells: &'c Cells) -> Option<()> {
         let base = integer(cells, sum.base)?;
         let terms = terms(sum, cells)?;
         let lo = lo.map_or(Some(i64::MIN), |s| integer(cells, s))?;
         let hi = hi.map_or(Some(i64::MAX), |s| integer(cells, s))?;
-        let (least, most) = self.hull(base, &terms);
+        let hulls = self.hulls_of(&terms);
+        let (least, most) = around(base, &hulls[..self.rank]);
         if least >= lo && most < hi {
             return Some(());
         }
@@ -246,7 +298,7 @@ impl<'c> Resolved<'c> {
             self.empty = true;
             return Some(());
         }
-        self.bands.push(Band { base, terms, lo, hi });
+        self.bands.push(Band { conjunct, base, terms, hulls, lo, hi });
         Some(())
     }
 
@@ -260,46 +312,60 @@ impl<'c> Resolved<'c> {
         !self.empty && self.is_plain() && (0..self.rank).all(|a| self.active[a] == (0, self.shape[a]))
     }
 
-    /// The axis along which addresses run without gaps, or nearly so; `preferred` wins a tie.
+    /// The axis along which addresses lie closest together; `preferred` wins a tie.
     pub fn best_axis(&self, preferred: usize) -> usize {
-        let score = |axis: usize| -> i64 {
-            let n = self.shape[axis] as i64;
-            if n == 1 {
-                return 0;
-            }
-            match self.terms[axis] {
-                Term::Affine { step: 1, .. } => 8 * n.min(64),
-                Term::Affine { step: 0 | -1 | 2, .. } => 4,
-                Term::Affine { .. } => 2,
-                Term::Dense { lanes, .. } => {
-                    let runs = lanes.windows(2).filter(|w| w[1] == w[0] + 1).count() as i64;
-                    8 * n.min(64) * runs / n
-                }
-            }
+        let spread = |axis: usize| -> i64 {
+            let (lo, hi) = self.hulls[axis];
+            let n = (self.active[axis].1 - self.active[axis].0) as i64;
+            if n <= 1 || hi == lo { i64::MAX } else { (hi - lo) / (n - 1) }
         };
-        (0..self.rank).max_by_key(|&a| (score(a), a == preferred, a)).unwrap_or(0)
+        (0..self.rank).min_by_key(|&a| (spread(a), a != preferred, self.rank - a)).unwrap_or(0)
+    }
+
+    /// Strides of the two axes of a full, affine tile of ascending addresses inside its view: it may
+    /// be read where it lies.
+    pub fn strides(&self) -> Option<[usize; 2]> {
+        if !self.inside || !self.is_full() || self.rank != 2 {
+            return None;
+        }
+        let step = |axis: usize| match self.terms[axis] {
+            Term::Affine { step, .. } => usize::try_from(step).ok(),
+            Term::Dense { .. } => None,
+        };
+        Some([step(0)?, step(1)?])
+    }
+
+    /// Address of lane (0, 0, …).
+    pub fn first(&self) -> i64 {
+        self.base + self.terms[..self.rank].iter().map(|t| t.at(0)).sum::<i64>()
     }
 
     /// Address of lane 0 of the line at `index` (the inner coordinate does not matter).
     #[inline]
     pub fn line_base(&self, index: &[usize; MAX_RANK], inner: usize) -> i64 {
-        let mut base = self.base;
-        for axis in 0..self.rank {
-            if axis != inner {
-                base += self.terms[axis].at(index[axis]);
-            }
-        }
-        base
+        self.along_outer(index, inner).fold(self.base, |base, (axis, i)| base.wrapping_add(self.terms[axis].at(i)))
+    }
+
+    /// Axes other than the line's, with their coordinate.
+    #[inline(always)]
+    fn along_outer<'i>(&self, index: &'i [usize; MAX_RANK], inner: usize) -> impl Iterator<Item = (usize, usize)> + 'i {
+        index.iter().copied().enumerate().take(self.rank).filter(move |&(axis, _)| axis != inner)
+    }
+
+    /// Place of a line's first lane in a block of some layout.
+    #[inline(always)]
+    pub fn line_place(&self, index: &[usize; MAX_RANK], inner: usize, layout: &Layout) -> usize {
+        self.along_outer(index, inner).map(|(axis, i)| i * layout.stride(axis)).sum()
     }
 
     /// The mask of a line.
-    pub fn line_mask(&self, index: &[usize; MAX_RANK], inner: usize, lanes: &mut Vec<u8>) -> LineMask {
+    #[inline]
+    pub fn line_mask(&self, index: &[usize; MAX_RANK], inner: usize, masks: &mut Masks) -> LineMask {
+        if self.is_plain() && self.rank == 1 {
+            return LineMask::Range(self.active[0].0, self.active[0].1);
+        }
         let (mut from, mut to) = self.active[inner];
-        for axis in 0..self.rank {
-            if axis == inner {
-                continue;
-            }
-            let i = index[axis];
+        for (axis, i) in self.along_outer(index, inner) {
             let (f, t) = self.active[axis];
             if i < f || i >= t || self.bytes[axis].iter().any(|b| b[i] == 0) {
                 return LineMask::Range(0, 0);
@@ -308,14 +374,9 @@ impl<'c> Resolved<'c> {
         // Bands that narrow the range come first, the others make bytes.
         let mut by_lane: SmallVec<[(usize, i64); 2]> = SmallVec::new();
         for (number, band) in self.bands.iter().enumerate() {
-            let mut base = band.base;
-            for axis in 0..self.rank {
-                if axis != inner {
-                    base += band.terms[axis].at(index[axis]);
-                }
-            }
-            let (l, h) = band.terms[inner].hull(from, to);
-            let (least, most) = (base + l, base + h);
+            let base = self.along_outer(index, inner).fold(band.base, |b, (axis, i)| b.wrapping_add(band.terms[axis].at(i)));
+            let (l, h) = if (from, to) == self.active[inner] { band.hulls[inner] } else { band.terms[inner].hull(from, to) };
+            let (least, most) = (base.saturating_add(l), base.saturating_add(h));
             if least >= band.lo && most < band.hi {
                 continue;
             }
@@ -324,7 +385,7 @@ impl<'c> Resolved<'c> {
             }
             match band.terms[inner] {
                 Term::Affine { base: start, step } => {
-                    let start = base + start;
+                    let start = base.wrapping_add(start);
                     // Lanes with lo <= start + step·i < hi.
                     let below = |v: i64| (v as i128 - start as i128, step as i128);
                     let ceil = |(d, s): (i128, i128)| if s > 0 { (d + s - 1).div_euclid(s) } else { 0 };
@@ -350,34 +411,52 @@ impl<'c> Resolved<'c> {
             return LineMask::Range(from, to);
         }
         let n = self.shape[inner];
+        let mut lanes = std::mem::take(&mut masks.lanes);
         lanes.clear();
-        lanes.resize(n, 0);
-        lanes[from..to].fill(1);
+        lanes.resize(n, 1);
         for (number, base) in by_lane {
-            let band = &self.bands[number];
-            if let Term::Dense { lanes: term, .. } = band.terms[inner] {
-                let (lo, hi) = (band.lo.saturating_sub(base), band.hi.saturating_sub(base));
-                for (lane, &v) in lanes[from..to].iter_mut().zip(&term[from..to]) {
-                    *lane &= u8::from((v >= lo) & (v < hi));
-                }
-            }
+            self.and_band(number, base, inner, masks, &mut lanes);
         }
+        lanes[..from].fill(0);
+        lanes[to..].fill(0);
         for bytes in &self.bytes[inner] {
             lanes.iter_mut().zip(*bytes).for_each(|(lane, &b)| *lane &= b);
         }
         for (bytes, layout) in &self.blocks {
-            let mut place = 0;
-            for axis in 0..self.rank {
-                if axis != inner {
-                    place += index[axis] * layout.stride(axis);
-                }
-            }
+            let place = self.line_place(index, inner, layout);
             let step = layout.stride(inner);
             for (i, lane) in lanes.iter_mut().enumerate() {
                 *lane &= bytes[place + i * step];
             }
         }
-        LineMask::Lanes
+        masks.lanes = lanes;
+        LineMask::Lanes(from, to)
+    }
+
+    /// Takes lanes outside a band, whose term is dense along the line, out of the mask.
+    fn and_band(&self, number: usize, base: i64, inner: usize, masks: &mut Masks, lanes: &mut [u8]) {
+        let band = &self.bands[number];
+        let Term::Dense { lanes: term, .. } = band.terms[inner] else { return };
+        let (lo, hi) = (band.lo.saturating_sub(base), band.hi.saturating_sub(base));
+        if !self.stable[inner] {
+            for (lane, &v) in lanes.iter_mut().zip(term) {
+                *lane &= u8::from((v >= lo) & (v < hi));
+            }
+            return;
+        }
+        if masks.remembered.is_empty() {
+            let empty = || Remembered { generation: 0, tile: 0, band: 0, limits: (0, 0), lanes: Vec::new() };
+            masks.remembered.resize_with(REMEMBERED, empty);
+        }
+        let conjunct = band.conjunct;
+        let old = &mut masks.remembered[Masks::slot(self.id, conjunct, base)];
+        let current = old.generation == masks.generation && old.tile == self.id && old.band == conjunct && old.limits == (lo, hi);
+        if !current || old.lanes.len() != lanes.len() {
+            (old.generation, old.tile, old.band, old.limits) = (masks.generation, self.id, conjunct, (lo, hi));
+            old.lanes.clear();
+            old.lanes.extend(term.iter().map(|&v| u8::from((v >= lo) & (v < hi))));
+        }
+        lanes.iter_mut().zip(&old.lanes).for_each(|(lane, &inside)| *lane &= inside);
     }
 
     /// Calls `visit(index)` for every line along `inner`, outer axes in row-major order.
@@ -414,7 +493,7 @@ pub fn for_each_run<E>(
     mut visit: impl FnMut(i64, usize, usize) -> Result<(), E>,
 ) -> Result<(), E> {
     if let (Term::Affine { base: start, step: 1 }, None) = (term, lanes) {
-        return if from < to { visit(base + start + from as i64, to - from, from) } else { Ok(()) };
+        return if from < to { visit(base.wrapping_add(start + from as i64), to - from, from) } else { Ok(()) };
     }
     let mut i = from;
     while i < to {
@@ -427,7 +506,7 @@ pub fn for_each_run<E>(
         while i + n < to && lanes.is_none_or(|l| l[i + n] != 0) && term.at(i + n) == start + n as i64 {
             n += 1;
         }
-        visit(base + start, n, i)?;
+        visit(base.wrapping_add(start), n, i)?;
         i += n;
     }
     Ok(())

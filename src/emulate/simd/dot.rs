@@ -138,33 +138,21 @@ mod x86 {
                 }
             }
 
-            /// All scalars of one strip of vectors.
+            /// `S` scalars by all vectors: their lanes stay in the first cache while the vectors pass.
             ///
             /// # Safety
             /// As the panel's.
             #[target_feature(enable = $feature)]
-            unsafe fn $rows<const VECTORS: usize>(shape: &Shape, vector: *const f32, scalar: *const f32, acc: *mut f32) {
+            unsafe fn $rows<const S: usize>(shape: &Shape, vector: *const f32, scalar: *const f32, acc: *mut f32) {
                 unsafe {
-                    let mut s = 0;
-                    while s < shape.s {
-                        let (x, a) = (scalar.add(s * shape.scalar_s), acc.add(s * shape.acc_s));
-                        let left = shape.s - s;
-                        if left >= $block && left != $block + 1 {
-                            $panel::<VECTORS, $block>(shape, vector, x, a);
-                            s += $block;
-                        } else if left >= 4 {
-                            $panel::<VECTORS, 4>(shape, vector, x, a);
-                            s += 4;
-                        } else if left == 3 {
-                            $panel::<VECTORS, 3>(shape, vector, x, a);
-                            s += 3;
-                        } else if left == 2 {
-                            $panel::<VECTORS, 2>(shape, vector, x, a);
-                            s += 2;
-                        } else {
-                            $panel::<VECTORS, 1>(shape, vector, x, a);
-                            s += 1;
-                        }
+                    let mut v = 0;
+                    while v + $vectors * $width <= shape.v {
+                        $panel::<$vectors, S>(shape, vector.add(v), scalar, acc.add(v));
+                        v += $vectors * $width;
+                    }
+                    while v + $width <= shape.v {
+                        $panel::<1, S>(shape, vector.add(v), scalar, acc.add(v));
+                        v += $width;
                     }
                 }
             }
@@ -174,14 +162,26 @@ mod x86 {
             #[target_feature(enable = $feature)]
             pub unsafe fn $dot(shape: Shape, vector: *const f32, scalar: *const f32, acc: *mut f32) {
                 unsafe {
-                    let mut v = 0;
-                    while v + $vectors * $width <= shape.v {
-                        $rows::<$vectors>(&shape, vector.add(v), scalar, acc.add(v));
-                        v += $vectors * $width;
-                    }
-                    while v + $width <= shape.v {
-                        $rows::<1>(&shape, vector.add(v), scalar, acc.add(v));
-                        v += $width;
+                    let mut s = 0;
+                    while s < shape.s {
+                        let (x, a) = (scalar.add(s * shape.scalar_s), acc.add(s * shape.acc_s));
+                        let left = shape.s - s;
+                        s += if left >= $block && left != $block + 1 {
+                            $rows::<$block>(&shape, vector, x, a);
+                            $block
+                        } else if left >= 4 {
+                            $rows::<4>(&shape, vector, x, a);
+                            4
+                        } else if left == 3 {
+                            $rows::<3>(&shape, vector, x, a);
+                            3
+                        } else if left == 2 {
+                            $rows::<2>(&shape, vector, x, a);
+                            2
+                        } else {
+                            $rows::<1>(&shape, vector, x, a);
+                            1
+                        };
                     }
                 }
             }

@@ -3,6 +3,7 @@
 
 pub mod dot;
 pub mod exp;
+pub mod lines;
 
 /// AVX2 and FMA together.
 #[inline]

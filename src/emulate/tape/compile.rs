@@ -16,7 +16,7 @@ use super::{Code, Combiner, Conjunct, Dot, DotOperand, Instruction, LoadTile, Pr
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::Verified;
-use crate::kernel::ir::{Elem, Inst, InstKind, IntBinary, Kernel, Literal, Region, Terminator, Value};
+use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, Region, Terminator, Value};
 use crate::source::Span;
 
 impl Program {
@@ -63,6 +63,8 @@ pub struct Builder<'k> {
     pub constants: HashMap<Slot, i64>,
     /// Loads that their only user, a dot, makes itself.
     deferred: HashSet<Value>,
+    /// Dots on a zero accumulator whose only user is a sum: that sum makes them.
+    folded: HashMap<Value, &'k Inst>,
     combines: Vec<StreamId>,
     carried: HashMap<Slot, StreamId>,
 }
@@ -75,15 +77,18 @@ impl<'k> Builder<'k> {
             forms: HashMap::new(),
             constants: HashMap::new(),
             deferred: HashSet::new(),
+            folded: HashMap::new(),
             combines: Vec::new(),
             carried: HashMap::new(),
         };
-        if lazy {
-            let mut uses = HashMap::new();
-            for block in &kernel.blocks {
-                count_uses(&block.insts, &mut uses);
-            }
-            for block in &kernel.blocks {
+        let mut uses = HashMap::new();
+        for block in &kernel.blocks {
+            count_uses(&block.insts, &mut uses);
+        }
+        let mut zeros = HashSet::new();
+        for block in &kernel.blocks {
+            fold_dots(&block.insts, &uses, &mut zeros, &mut builder.folded);
+            if lazy {
                 defer_loads(&block.insts, &uses, &mut builder.deferred);
             }
         }
@@ -234,6 +239,12 @@ impl<'k> Builder<'k> {
                     }
                 }
             }
+            InstKind::Float(FloatBinary::Add, a, b) if self.folded.contains_key(a) || self.folded.contains_key(b) => {
+                let (dot, acc) = if self.folded.contains_key(b) { (b, a) } else { (a, b) };
+                let dot = self.folded[dot];
+                let InstKind::Dot { a, b, acc: _, precision } = &dot.kind else { unreachable!("only dots are folded") };
+                self.dot([*a, *b, *acc], *precision, dot.span)?
+            }
             InstKind::Float(op, a, b) => self.pointwise(&[*a, *b], span, |s| Code::Float(*op, elem(*a), s[0], s[1])),
             InstKind::Unary(f, a) => self.pointwise(&[*a], span, |s| Code::Unary(*f, elem(*a), s[0])),
             InstKind::Fma(a, b, c) => self.pointwise(&[*a, *b, *c], span, |s| Code::Fma(elem(*a), s[0], s[1], s[2])),
@@ -261,33 +272,10 @@ impl<'k> Builder<'k> {
                     None => self.pointwise(&[*a], span, |s| Code::Cast(*kind, elem(*a), to, s[0])),
                 }
             }
-            InstKind::Dot { a, b, acc, precision } => {
-                let (sa, sb) = (&kernel.ty(*a).shape, &kernel.ty(*b).shape);
-                if sa.len() != 2 || sb.len() != 2 {
-                    return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
-                }
-                if !matches!(precision, crate::kernel::ir::DotPrecision::Ieee | crate::kernel::ir::DotPrecision::Tf32)
-                    && elem(*a) == Elem::F32
-                {
-                    return Err(self.unsupported(format!("the dot precision {precision:?}"), span));
-                }
-                if !matches!(elem(*acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
-                    return Err(self.unsupported(format!("a dot that accumulates in {}", elem(*acc)), span));
-                }
-                let dot = Dot {
-                    a: self.dot_operand(*a),
-                    b: self.dot_operand(*b),
-                    acc: self.cell(*acc),
-                    take_acc: false,
-                    m: sa[0],
-                    n: sb[1],
-                    k: sa[1],
-                    precision: *precision,
-                    elem: elem(*a),
-                    acc_elem: elem(*acc),
-                };
-                Form::Cell(self.place.here(Code::Dot(Box::new(dot)), false, span))
+            InstKind::Dot { a: _, b: _, acc: _, precision: _ } if result.is_some_and(|r| self.folded.contains_key(&r)) => {
+                return Ok(());
             }
+            InstKind::Dot { a, b, acc, precision } => self.dot([*a, *b, *acc], *precision, span)?,
             InstKind::Reduce { operands, axis, combine } => return self.reduce(inst, operands, *axis as usize, combine),
             InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
             InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
@@ -338,16 +326,18 @@ impl<'k> Builder<'k> {
         }
         let address = self.as_sum(ptr)?;
         let mask = mask.map(|m| self.as_mask(m)).unwrap_or_default();
-        let stable = mask.iter().all(|conjunct| match conjunct {
-            Conjunct::Band { sum, lo, hi } => sum
-                .terms
-                .iter()
-                .flatten()
-                .chain(lo)
-                .chain(hi)
-                .all(|&s| !matches!(self.place.streams[self.place.home(s).0].kind, StreamKind::Loop(_))),
-            Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
-        });
+        let fixed = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
+            StreamKind::Launch | StreamKind::Program => true,
+            StreamKind::Table(_) | StreamKind::Loop(_) | StreamKind::Guarded => false,
+        };
+        let stable = (0..shape.len())
+            .map(|axis| {
+                mask.iter().all(|conjunct| match conjunct {
+                    Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis].is_none_or(fixed),
+                    Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
+                })
+            })
+            .collect();
         Some(Tile { shape, address, mask, stable })
     }
 
@@ -391,6 +381,34 @@ impl<'k> Builder<'k> {
             Form::Load(load, at) => DotOperand::Load(load, at),
             _ => DotOperand::Cell(self.cell(value)),
         }
+    }
+
+    fn dot(&mut self, [a, b, acc]: [Value; 3], precision: DotPrecision, span: Span) -> diag::Result<Form> {
+        let kernel = self.kernel;
+        let elem = |v: Value| kernel.ty(v).elem;
+        let (sa, sb) = (&kernel.ty(a).shape, &kernel.ty(b).shape);
+        if sa.len() != 2 || sb.len() != 2 {
+            return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
+        }
+        if !matches!(precision, DotPrecision::Ieee | DotPrecision::Tf32) && elem(a) == Elem::F32 {
+            return Err(self.unsupported(format!("the dot precision {precision:?}"), span));
+        }
+        if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
+            return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
+        }
+        let dot = Dot {
+            a: self.dot_operand(a),
+            b: self.dot_operand(b),
+            acc: self.cell(acc),
+            take_acc: false,
+            m: sa[0],
+            n: sb[1],
+            k: sa[1],
+            precision,
+            elem: elem(a),
+            acc_elem: elem(acc),
+        };
+        Ok(Form::Cell(self.place.here(Code::Dot(Box::new(dot)), false, span)))
     }
 
     fn reduce(&mut self, inst: &Inst, operands: &[Value], axis: usize, combine: &Region) -> diag::Result<()> {
@@ -698,6 +716,44 @@ fn count_uses(insts: &[Inst], uses: &mut HashMap<Value, usize>) {
     }
 }
 
+/// Finds dots on a zero accumulator whose only user is a sum of the same region: `acc + dot(a, b, 0)`
+/// is `dot(a, b, acc)`, as Triton's combine pass makes it. (It changes the rounding: the products are
+/// added to the accumulator one by one.)
+fn fold_dots<'k>(
+    insts: &'k [Inst],
+    uses: &HashMap<Value, usize>,
+    zeros: &mut HashSet<Value>,
+    folded: &mut HashMap<Value, &'k Inst>,
+) {
+    for (at, inst) in insts.iter().enumerate() {
+        match &inst.kind {
+            InstKind::Constant(Literal::Float(value)) if *value == 0.0 => zeros.extend(&inst.results),
+            InstKind::Float(FloatBinary::Add, a, b) => {
+                for value in [b, a] {
+                    let Some(found) = insts[..at].iter().position(|i| i.results.contains(value)) else { continue };
+                    if let InstKind::Dot { a: _, b: _, acc, precision: _ } = &insts[found].kind
+                        && uses.get(value) == Some(&1)
+                        && zeros.contains(acc)
+                        && is_quiet(&insts[found..at])
+                    {
+                        folded.insert(*value, &insts[found]);
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+        for region in regions(&inst.kind) {
+            fold_dots(&region.insts, uses, zeros, folded);
+        }
+    }
+}
+
+/// Nothing among these could change or observe memory.
+fn is_quiet(insts: &[Inst]) -> bool {
+    insts.iter().all(|i| regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }))
+}
+
 /// Finds loads whose only user is a dot of the same region, with nothing between that could change
 /// or observe memory.
 fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred: &mut HashSet<Value>) {
@@ -708,9 +764,7 @@ fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred: &mut Hash
                     continue;
                 }
                 let Some(found) = insts[..at].iter().rposition(|i| i.results.contains(operand)) else { continue };
-                let quiet =
-                    insts[found..at].iter().all(|i| regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }));
-                if quiet && matches!(insts[found].kind, InstKind::Load { .. }) {
+                if is_quiet(&insts[found..at]) && matches!(insts[found].kind, InstKind::Load { .. }) {
                     deferred.insert(*operand);
                 }
             }

@@ -99,8 +99,9 @@ pub struct Tile {
     pub shape: BlockShape,
     pub address: Sum,
     pub mask: Vec<Conjunct>,
-    /// A band's lines may be remembered for the rest of the program: its terms are no loop's.
-    pub stable: bool,
+    /// By axis: no band's term along it changes within a program, so that its masks along a line may
+    /// be remembered.
+    pub stable: SmallVec<[bool; 4]>,
 }
 
 /// A load of a tile.

@@ -150,10 +150,7 @@ impl Builder<'_> {
                 let base = self.int(op, elem, many.base, factor, span);
                 let mut terms = Terms::new();
                 for term in &many.terms {
-                    terms.push(match term {
-                        None => None,
-                        Some(term) => Some(self.int(op, elem, *term, factor, span)),
-                    });
+                    terms.push(term.map(|term| self.int(op, elem, term, factor, span)));
                 }
                 return Some(Form::Sum(Sum { base, terms }));
             }

@@ -178,11 +178,17 @@ impl Layout {
 /// Calls `visit(place in a, place in b)` for the first lane of every line along `inner`, the other
 /// axes in row-major order. Both layouts have one shape.
 pub fn for_each_line(a: &Layout, b: &Layout, inner: usize, mut visit: impl FnMut(usize, usize)) {
+    for_each_line3(a, b, b, inner, |a, b, _| visit(a, b));
+}
+
+/// As [`for_each_line`], in three layouts.
+#[inline(always)]
+pub fn for_each_line3(a: &Layout, b: &Layout, c: &Layout, inner: usize, mut visit: impl FnMut(usize, usize, usize)) {
     let rank = a.rank();
     let mut index = [0usize; MAX_RANK];
-    let (mut at_a, mut at_b) = (0, 0);
+    let (mut at_a, mut at_b, mut at_c) = (0, 0, 0);
     loop {
-        visit(at_a, at_b);
+        visit(at_a, at_b, at_c);
         let mut axis = rank;
         loop {
             if axis == 0 {
@@ -195,11 +201,13 @@ pub fn for_each_line(a: &Layout, b: &Layout, inner: usize, mut visit: impl FnMut
             index[axis] += 1;
             at_a += a.stride(axis);
             at_b += b.stride(axis);
+            at_c += c.stride(axis);
             if index[axis] < a.size(axis) {
                 break;
             }
             at_a -= a.stride(axis) * a.size(axis);
             at_b -= b.stride(axis) * b.size(axis);
+            at_c -= c.stride(axis) * c.size(axis);
             index[axis] = 0;
         }
     }

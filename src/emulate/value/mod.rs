@@ -123,6 +123,28 @@ impl Cell {
         }
     }
 
+    /// Bytes of its lanes and taints.
+    pub fn bytes(&self) -> usize {
+        let ints = |block: &IntBlock| match &block.lanes {
+            IntLanes::Affine { .. } => 0,
+            IntLanes::Dense(lanes) => lanes.len() * 8,
+        };
+        let lanes = match self {
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => 0,
+            Cell::Ints(block) => ints(block),
+            Cell::Ptrs(block) => ints(&block.offsets),
+            Cell::Mask(block) => match &block.lanes {
+                MaskLanes::Range { .. } => 0,
+                MaskLanes::Dense(lanes) => lanes.len(),
+            },
+            Cell::Floats(block) => match &block.lanes {
+                Floats::F32(lanes) => lanes.len() * 4,
+                Floats::F64(lanes) => lanes.len() * 8,
+            },
+        };
+        lanes + self.taints().as_ref().map_or(0, |t| t.len())
+    }
+
     /// The same block with its axes seen differently.
     pub fn with_layout(&self, layout: Layout, pool: &mut Pool) -> Cell {
         match self {

@@ -23,6 +23,10 @@ impl<T: Copy + Default> Shelf<T> {
         Some(vector)
     }
 
+    fn bytes(&self) -> usize {
+        self.free.iter().map(|v| v.capacity() * size_of::<T>()).sum()
+    }
+
     fn put(&mut self, vector: Vec<T>) -> usize {
         if vector.capacity() == 0 {
             return 0;
@@ -45,7 +49,7 @@ pub struct Pool {
     u8: Shelf<u8>,
     /// Lazy forms are allowed (never in a dense run).
     pub lazy: bool,
-    /// Bytes handed out and not given back.
+    /// Bytes handed out and not given back; at least what blocks take.
     pub held: usize,
 }
 
@@ -79,6 +83,11 @@ impl Pool {
         f64 give_f64 f64;
         i64 give_i64 i64;
         u8 give_u8 u8;
+    }
+
+    /// Bytes kept for reuse.
+    pub fn free_bytes(&self) -> usize {
+        self.f32.bytes() + self.f64.bytes() + self.i64.bytes() + self.u8.bytes()
     }
 
     pub fn give_back_f32(&mut self, vector: Vec<f32>) {

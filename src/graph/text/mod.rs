@@ -4,7 +4,7 @@
 //! graph    = "graph" STRING line*
 //! line     = "input" value | "weight" value "=" elements | node | "output" NAME
 //! value    = NAME ":" DTYPE "[" sizes "]" role?
-//! role     = "weight(" fan-in ")" | "index(" size ")" | "bias" | "scale" | "mean" | "variance" | "probability" | "mask" | "exact"
+//! role     = "weight(" fan-in ")" | "index(" size ")" | "bias" | "scale" | "mean" | "variance" | "divisor" | "probability" | "mask" | "exact"
 //! elements = "filled" NUMBER | "missing" | "stored" | "data [" numbers "]"
 //! node     = value ("," value)* "=" operator "(" (NAME | "_"),* ")" attribute*   then indented lines:
 //!            "read" OPERAND "[" indices "]" ("fill" NUMBER)?     one an access of a map

@@ -272,6 +272,7 @@ impl<'a> Cursor<'a> {
             ("scale", Role::Scale),
             ("mean", Role::Mean),
             ("variance", Role::Variance),
+            ("divisor", Role::Divisor),
             ("probability", Role::Probability),
             ("mask", Role::Mask),
             ("exact", Role::Exact),

@@ -92,6 +92,7 @@ impl Display for Value<'_> {
             Role::Scale => f.write_str(" scale"),
             Role::Mean => f.write_str(" mean"),
             Role::Variance => f.write_str(" variance"),
+            Role::Divisor => f.write_str(" divisor"),
             Role::Probability => f.write_str(" probability"),
             Role::Mask => f.write_str(" mask"),
             Role::Exact => f.write_str(" exact"),

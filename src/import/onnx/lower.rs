@@ -14,8 +14,8 @@ use super::attributes::Attributes;
 use super::node::{Context, Failure, Known, Operand};
 use super::report::Report;
 use super::types::{self, Declared, Sizes};
-use super::{decode, source, structure, table, tensor};
-use crate::diag::{Diagnostic, codes};
+use super::{decode, limits, source, structure, table, tensor};
+use crate::diag::{Code, Diagnostic, codes};
 use crate::graph::op::View;
 use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
 use crate::import::{Absorbed, Binding, Imported};
@@ -133,7 +133,10 @@ impl<'m> Lowering<'m> {
             Some(Value::Wrong) => Some(Value::Wrong),
             Some(Value::There(_)) | None => None,
         });
-        let Some(lower) = table::find(&node.domain, &node.op_type) else {
+        if node.op_type.is_empty() {
+            return self.wrong(node, &codes::MODEL_INVALID, "the operator name is empty".to_owned(), &source.node);
+        }
+        let Some((most, lower)) = table::find(&node.domain, &node.op_type) else {
             self.report.unsupported(
                 &codes::OP_UNSUPPORTED,
                 format!("operator {} is not supported", source.operator),
@@ -141,7 +144,12 @@ impl<'m> Lowering<'m> {
             );
             return self.cut(node, &source.node);
         };
-        if let Some(cause) = missing.next() {
+        let missing = missing.next();
+        if node.input.len() > most {
+            let message = format!("{} inputs given, {} accepts at most {most}", node.input.len(), source.operator);
+            return self.wrong(node, &codes::MODEL_INVALID, message, &source.node);
+        }
+        if let Some(cause) = missing {
             if let Value::Unsupported(cause) = &cause {
                 self.report.unreachable(cause, &source.node);
                 self.expose(node);
@@ -153,8 +161,15 @@ impl<'m> Lowering<'m> {
             return;
         }
         let attributes = Attributes::new(node);
-        let mut context =
-            Context { lowering: self, node, source: source.clone(), attributes, emitted: SmallVec::new(), absorbed: None };
+        let mut context = Context {
+            lowering: self,
+            node,
+            source: source.clone(),
+            attributes,
+            emitted: SmallVec::new(),
+            absorbed: None,
+            misdeclared: None,
+        };
         let result = lower(&mut context).and_then(|()| match context.attributes.unknown() {
             Some(name) => Err(Failure::invalid(format!(
                 "attribute `{name}` is not one of {} in opset {}",
@@ -163,8 +178,8 @@ impl<'m> Lowering<'m> {
             ))),
             None => Ok(()),
         });
-        let (emitted, absorbed) = (context.emitted, context.absorbed);
-        match result.and_then(|()| self.check_declared(node)) {
+        let (emitted, absorbed, misdeclared) = (context.emitted, context.absorbed, context.misdeclared);
+        match result.and_then(|()| self.check_declared(node, misdeclared.as_deref())) {
             Ok(()) => {
                 if emitted.is_empty() {
                     self.absorbed.push((source, absorbed.unwrap_or(Absorbed::Folded)));
@@ -177,31 +192,39 @@ impl<'m> Lowering<'m> {
                 self.report.unsupported(code, format!("{}: {message}", source.operator), &source.node);
                 self.cut(node, &source.node);
             }
-            Err(Failure::Invalid(code, message)) => {
-                self.report.error(code, message, &source.node);
-                for name in node.output.iter().filter(|n| !n.is_empty()) {
-                    self.values.insert(name, Value::Wrong);
-                }
-            }
+            Err(Failure::Invalid(code, message)) => self.wrong(node, code, message, &source.node),
         }
     }
 
-    /// Every used output must be defined, as the file declares it.
-    fn check_declared(&self, node: &NodeProto) -> Result<(), Failure> {
+    /// Reports a node that is wrong; what stands behind it is passed over.
+    fn wrong(&mut self, node: &'m NodeProto, code: &'static Code, message: String, label: &str) {
+        self.report.error(code, message, label);
+        for name in node.output.iter().filter(|n| !n.is_empty()) {
+            self.values.insert(name, Value::Wrong);
+        }
+    }
+
+    /// Every used output must be defined, as the file declares it or with the wrong shape that is
+    /// passed over; the declarations behind that one need not hold either.
+    fn check_declared(&mut self, node: &NodeProto, misdeclared: Option<&[usize]>) -> Result<(), Failure> {
         for name in node.output.iter().filter(|n| self.used.contains(n.as_str())) {
             let Some(operand) = self.operand(name) else {
                 return Err(Failure::unsupported(format!("the output `{name}` is not offered")));
             };
             let Some(declared) = self.declared.get(name.as_str()) else { continue };
             let ty = self.ty(&operand);
-            if self.sizes.contradicts(declared, &ty.shape) {
-                let stated = types::describe(declared);
-                return Err(Failure::shapes(format!("`{name}` is {}, the file declares {stated}", display(&ty.shape))));
-            }
             if let Ok(stated) = &declared.dtype
                 && *stated != ty.dtype
             {
                 return Err(Failure::shapes(format!("`{name}` has the element type {}, the file declares {stated}", ty.dtype)));
+            }
+            if self.sizes.contradicts(declared, &ty.shape) {
+                if misdeclared.is_some_and(|wrong| !self.sizes.contradicts(declared, wrong)) {
+                    self.sizes.overridden = true;
+                    continue;
+                }
+                let stated = types::describe(declared);
+                return Err(Failure::shapes(format!("`{name}` is {}, the file declares {stated}", display(&ty.shape))));
             }
         }
         Ok(())
@@ -246,6 +269,14 @@ impl<'m> Lowering<'m> {
                 let shape = display(&self.ty(&operand).shape);
                 self.report
                     .file(&codes::MODEL_EMPTY_DIMENSION, format!("output `{}` is {shape}: a dimension has size 0", info.name));
+                continue;
+            }
+            let dtype = self.ty(&operand).dtype;
+            if !limits::is_offered(dtype) {
+                // A refused node has said so; an input or a constant has not.
+                if !matches!(&operand, Operand::Graph(id) if self.opaque.contains(id)) {
+                    self.report.output(&codes::DTYPE_UNSUPPORTED, &info.name, &format!("has the element type {dtype}"));
+                }
                 continue;
             }
             let value = self.materialize(&operand);

@@ -10,6 +10,7 @@
 
 mod attributes;
 mod decode;
+mod limits;
 mod lower;
 mod node;
 mod ops;
@@ -47,6 +48,8 @@ pub fn from_bytes(name: &str, bytes: &[u8], binding: &Binding) -> Result<Importe
     if let Some(refusal) = sniff::refuse(name, bytes) {
         return Err(vec![refusal]);
     }
+    let shorten = |all: Vec<Diagnostic>| all.into_iter().map(report::shorten).collect::<Vec<_>>();
     let model = decode::decode(name, bytes).map_err(|d| vec![*d])?;
-    lower::lower(name, &model, binding)
+    let imported = lower::lower(name, &model, binding).map_err(shorten)?;
+    Ok(Imported { unsupported: shorten(imported.unsupported), ..imported })
 }

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use tract_onnx::pb::NodeProto;
 
 use super::attributes::Attributes;
+use super::limits;
 use super::lower::Lowering;
 use crate::diag::{Code, codes};
 use crate::dtype::DType;
@@ -68,6 +69,8 @@ pub(super) struct Context<'a, 'm> {
     pub attributes: Attributes<'m>,
     pub emitted: SmallVec<[NodeId; 2]>,
     pub absorbed: Option<Absorbed>,
+    /// A wrong shape of output 0 that other tools declare, and that is passed over.
+    pub misdeclared: Option<Shape>,
 }
 
 impl<'m> Context<'_, 'm> {
@@ -93,7 +96,7 @@ impl<'m> Context<'_, 'm> {
     /// Input `i` as integers, when it is given: it must be known while importing.
     pub fn ints(&self, i: usize, name: &str) -> Result<Option<Vec<i64>>, Failure> {
         let Some(operand) = self.optional(i) else { return Ok(None) };
-        let tensor = self.known(&operand, name)?;
+        let tensor = self.elements(&operand, name)?;
         let ints = tensor.as_i64().ok_or_else(|| Failure::invalid(format!("`{name}` has element type {}", tensor.dtype())))?;
         Ok(Some(ints.to_vec()))
     }
@@ -101,14 +104,14 @@ impl<'m> Context<'_, 'm> {
     /// Input `i` as one number, when it is given: it must be known while importing.
     pub fn scalar(&self, i: usize, name: &str) -> Result<Option<f64>, Failure> {
         let Some(operand) = self.optional(i) else { return Ok(None) };
-        let tensor = self.known(&operand, name)?;
+        let tensor = self.elements(&operand, name)?;
         if tensor.len() != 1 {
             return Err(Failure::shapes(format!("`{name}` is {}, one number is expected", display(tensor.shape()))));
         }
         Ok(Some(tensor.storage().get_f64(0)))
     }
 
-    fn known<'o>(&self, operand: &'o Operand, name: &str) -> Result<&'o Tensor, Failure> {
+    fn elements<'o>(&self, operand: &'o Operand, name: &str) -> Result<&'o Tensor, Failure> {
         match operand {
             Operand::Known(known) => Ok(&known.tensor),
             Operand::Graph(_) => Err(Failure::unsupported(format!("`{name}` is computed while the model runs"))),
@@ -136,14 +139,30 @@ impl<'m> Context<'_, 'm> {
         Operand::Graph(value)
     }
 
-    /// Says what a model input is for, unless an earlier use said so.
-    pub fn set_input_role(&mut self, operand: &Operand, role: Role) -> Operand {
+    /// Says what a value that may enter a kernel is for, and what it is a view of, unless an earlier
+    /// use said so. Weights keep their role.
+    pub fn set_entering_role(&mut self, operand: &Operand, role: Role) -> Operand {
         let value = self.lowering.materialize(operand);
         let graph = &mut self.lowering.graph;
-        if matches!(graph.value(value).producer, Producer::Input(_)) && graph.value(value).role == Role::Activation {
-            graph.set_role(value, role);
+        let mut next = Some(value);
+        while let Some(value) = next.take().filter(|&v| graph.value(v).role == Role::Activation) {
+            match graph.value(value).producer {
+                Producer::Weight(_) => break,
+                Producer::Input(_) => graph.set_role(value, role),
+                Producer::Node { node, .. } => {
+                    graph.set_role(value, role);
+                    let node = graph.node(node);
+                    next = node.inputs.first().copied().flatten().filter(|_| matches!(node.op, Op::View(_)));
+                }
+            }
         }
         Operand::Graph(value)
+    }
+
+    /// A tensor made up while lowering.
+    pub fn known(&mut self, what: &str, tensor: Tensor) -> Operand {
+        let name = self.fresh(what);
+        Operand::Known(Arc::new(Known { name, tensor: Arc::new(tensor), exact: true }))
     }
 
     fn set_value_role(&mut self, mut value: ValueId, role: Role) {
@@ -163,9 +182,14 @@ impl<'m> Context<'_, 'm> {
 
     /// Adds a node whose output is no output of the model's node; it is named after the operator.
     pub fn emit(&mut self, op: Op, operands: &[Operand]) -> Result<Operand, Failure> {
-        let base = self.node.output.iter().find(|n| !n.is_empty()).map_or(self.source.node.as_str(), |n| n);
-        let name = self.lowering.fresh(&format!("{base}.{}", op.name()));
+        let name = self.fresh(op.name());
         self.add(op, operands, name)
+    }
+
+    /// A name for something that the file does not name, after the node's first output.
+    fn fresh(&mut self, what: &str) -> String {
+        let base = self.node.output.iter().find(|n| !n.is_empty()).map_or(self.source.node.as_str(), |n| n);
+        self.lowering.fresh(&format!("{base}.{what}"))
     }
 
     /// Adds the node that computes output 0.
@@ -201,6 +225,9 @@ impl<'m> Context<'_, 'm> {
 
     /// Makes output 0 a weight without elements of its own.
     pub fn bind_weight(&mut self, ty: TensorType, weight: Weight) -> Result<(), Failure> {
+        if let Some(message) = limits::too_large(&ty.shape) {
+            return Err(Failure::Invalid(&codes::MEMORY, format!("the output {message}")));
+        }
         let name = self.output(0)?;
         let value = self.lowering.add_weight(name, ty, Role::Activation, weight);
         self.absorbed = Some(Absorbed::Weight);
@@ -230,6 +257,7 @@ impl<'m> Context<'_, 'm> {
                 return Ok(Operand::Known(Arc::new(Known { name, tensor: Arc::new(tensor), exact })));
             }
         }
+        limits::check(&op, &types, &outputs)?;
         let operands_too =
             types.iter().flatten().map(|&ty| ("an operand", ty)).chain(outputs.iter().map(|ty| ("its output", ty)));
         if let Some((what, empty)) = { operands_too }.find(|(_, ty)| ty.shape.contains(&0)) {

@@ -1,10 +1,33 @@
 //! Collects what is wrong and what is not supported, so that one bad node never hides the others.
 
 use super::lower::Value;
-use crate::diag::{Class, Code, Diagnostic, codes};
+use crate::diag::{Class, Code, Diagnostic, Place, codes};
 
 /// How many node names a message lists.
 const NAMED: usize = 5;
+/// Longer words, in characters, are cut to their first [`KEPT`] ones.
+const LONG: usize = 100;
+const KEPT: usize = 60;
+
+/// Cuts names that nobody can read, which files give to nodes, values and operators.
+pub(super) fn shorten(mut diagnostic: Diagnostic) -> Diagnostic {
+    if let Some(Place::Node { node, .. }) = &mut diagnostic.place {
+        *node = shortened(node);
+    }
+    for text in diagnostic.notes.iter_mut().chain([&mut diagnostic.message]).chain(&mut diagnostic.help) {
+        if text.len() > LONG {
+            *text = text.split(' ').map(shortened).collect::<Vec<_>>().join(" ");
+        }
+    }
+    diagnostic
+}
+
+fn shortened(word: &str) -> String {
+    match word.char_indices().nth(KEPT) {
+        Some((end, _)) if word.chars().count() > LONG => format!("{}… ({} characters)", &word[..end], word.chars().count()),
+        _ => word.to_owned(),
+    }
+}
 
 /// Nodes with one cause.
 struct Group {
@@ -63,6 +86,11 @@ impl Report {
     /// An input that cannot be used; gives what its name stands for.
     pub fn input(&mut self, code: &'static Code, name: &str, message: &str) -> Value {
         self.value(code, format!("input `{name}` {message}"), format!("input `{name}`"))
+    }
+
+    /// An output that cannot be given.
+    pub fn output(&mut self, code: &'static Code, name: &str, message: &str) {
+        self.value(code, format!("output `{name}` {message}"), String::new());
     }
 
     fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {

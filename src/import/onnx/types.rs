@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tract_onnx::pb::tensor_shape_proto::dimension::Value;
 use tract_onnx::pb::{ValueInfoProto, type_proto};
 
-use super::tensor;
+use super::{limits, tensor};
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
 use crate::import::Binding;
@@ -50,8 +50,8 @@ pub(super) fn declared(info: &ValueInfoProto) -> Option<Declared> {
 pub(super) struct Sizes {
     pub shapes: BTreeMap<String, Shape>,
     dims: BTreeMap<String, usize>,
-    /// Whether an input has another shape than the file fixes, so that its other declarations
-    /// need not hold any more.
+    /// Whether an input, or a pool's output, has another shape than the file fixes, so that its
+    /// other declarations need not hold any more.
     pub overridden: bool,
 }
 
@@ -95,11 +95,11 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
     for (name, declared) in inputs {
         let Some(given) = binding.shapes.get(*name) else { continue };
         sizes.shapes.insert((*name).to_owned(), given.clone());
-        if let Err(error) = apply_shape(name, declared, given, &mut sizes) {
+        if let Err(error) = apply_shape(name, declared, given, binding, &mut sizes) {
             errors.push(error.in_file(file));
         }
     }
-    for (name, &size) in &binding.dims {
+    for (name, &size) in binding.dims.iter().chain(&binding.assumed_dims) {
         sizes.dims.entry(name.clone()).or_insert(size);
     }
     if let Some(default) = binding.default_dim {
@@ -134,13 +134,21 @@ pub(super) fn bind(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -
         } else if shape::numel(shape).is_none() {
             let message = format!("input `{name}` is {}: more elements than memory can address", display(shape));
             errors.push(Diagnostic::new(&codes::MODEL_SHAPES, message).in_file(file));
+        } else if let Some(message) = limits::too_large(shape) {
+            errors.push(Diagnostic::new(&codes::MEMORY, format!("input `{name}` of {message}")).in_file(file));
         }
     }
     if errors.is_empty() { Ok(sizes) } else { Err(errors) }
 }
 
 /// A bound shape fixes the symbols in its input's declaration.
-fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes) -> Result<(), Box<Diagnostic>> {
+fn apply_shape(
+    name: &str,
+    declared: &Declared,
+    given: &Shape,
+    binding: &Binding,
+    sizes: &mut Sizes,
+) -> Result<(), Box<Diagnostic>> {
     let error = |message: String| Err(Box::new(Diagnostic::new(&codes::MODEL_SHAPES, message)));
     if let Some(dims) = &declared.dims {
         if dims.len() != given.len() {
@@ -150,6 +158,14 @@ fn apply_shape(name: &str, declared: &Declared, given: &Shape, sizes: &mut Sizes
             match dim {
                 Dim::Fixed(fixed) => sizes.overridden |= *fixed != size,
                 Dim::Named(symbol) => {
+                    if let Some(&bound) = binding.dims.get(symbol).filter(|&&bound| bound != size) {
+                        let message = format!(
+                            "dimension `{symbol}` is bound to {bound}, and to {size} by the shape {} that is bound to input `{name}`",
+                            display(given)
+                        );
+                        let help = format!("bind one of the two: --dim {symbol}={bound} or --shape {name}=…");
+                        return Err(Box::new(Diagnostic::new(&codes::USAGE, message).help(help)));
+                    }
                     let bound = *sizes.dims.entry(symbol.clone()).or_insert(size);
                     if bound != size {
                         return error(format!(
@@ -172,7 +188,7 @@ fn unknown_names(file: &str, inputs: &[(&str, Declared)], binding: &Binding) -> 
         Diagnostic::new(&codes::USAGE, message).in_file(file).note(format!("the model has: {}", list(known)))
     };
     let shapes = binding.shapes.keys().filter(|&name| !inputs.iter().any(|(input, _)| input == name));
-    let dims = binding.dims.keys().filter(|&name| !symbols.contains(name.as_str()));
+    let dims = binding.dims.keys().chain(binding.assumed_dims.keys()).filter(|&name| !symbols.contains(name.as_str()));
     shapes
         .map(|name| {
             unknown(

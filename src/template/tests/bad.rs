@@ -210,3 +210,30 @@ fn a_syntax_error_of_a_template_is_its_authors() {
     let error = folder(("kernel.py", "y = x + x", "y = x +")).unwrap_err();
     assert_eq!((error.code.id, error.class()), ("T001", crate::diag::Class::Usage));
 }
+
+/// A template without the anchor that a cluster needs is refused by name; nothing is left out.
+#[test]
+fn what_has_no_anchor_is_refused() {
+    let mut b = Builder::new();
+    let (x, bias) = (b.input("x", &[2, 8]), b.weight("bias", &[8], Role::Bias));
+    let (tanh, t) = b.map("tanh", "tanh(r0)", &[x]);
+    let (add, y) = b.map("add", "add(r0, r1)", &[t, bias]);
+    let (relu, _) = b.map("relu", "max_nan(r0, 0.0)", &[y]);
+    let library = Library::embedded().unwrap();
+    let layout = |v: ValueId| Layout::contiguous(b.graph.shape(v));
+    let target = Target::find("sm_90").unwrap();
+    let refused = |cluster: &Cluster| bind(&b.graph, cluster, &layout, &library, target, BindOptions::default()).unwrap_err();
+    let mut text = String::new();
+    for cluster in [
+        Cluster { anchor: tanh, prologues: vec![], epilogues: vec![add, relu] },
+        Cluster { anchor: add, prologues: vec![(0, tanh)], epilogues: vec![relu] },
+    ] {
+        let error = refused(&cluster);
+        text += &format!("[{}] {}\n", error.code.id, error.message);
+    }
+    expect![[r#"
+        [T003] template map cannot take `add`: kernel.py has no `# fuse: value` anchor in map_kernel
+        [T003] template add cannot take `tanh`: operand 0 has no place for a prologue
+    "#]]
+    .assert_eq(&text);
+}

@@ -23,10 +23,12 @@ pub fn mul(cx: &mut Context) -> Result<(), Failure> {
 }
 
 pub fn div(cx: &mut Context) -> Result<(), Failure> {
+    let operands = [cx.input(0, "A")?, cx.input(1, "B")?];
+    if cx.common_dtype(&operands)?.is_integer() {
+        return integer_division(cx, "div", operands, |b, l, r| b.binary(Binary::DivTrunc, l, r));
+    }
     // A learned divisor has the law of a variance: it stays away from 0.
-    binary(cx, "div", Role::Variance, |b, l, r| {
-        b.binary(if b.dtype(l).is_float() { Binary::Div } else { Binary::DivTrunc }, l, r)
-    })
+    binary(cx, "div", Role::Variance, |b, l, r| b.binary(Binary::Div, l, r))
 }
 
 pub fn pow(cx: &mut Context) -> Result<(), Failure> {
@@ -52,11 +54,29 @@ pub fn modulo(cx: &mut Context) -> Result<(), Failure> {
     if cx.common_dtype(&operands)?.is_float() {
         return Err(Failure::unsupported("the remainder of floats"));
     }
-    uniform(cx, "mod", &operands, |b, args| {
-        let quotient = b.binary(if fmod { Binary::DivTrunc } else { Binary::DivFloor }, args[0], args[1]);
-        let product = b.binary(Binary::Mul, quotient, args[1]);
-        b.binary(Binary::Sub, args[0], product)
+    integer_division(cx, "mod", operands, |b, l, r| {
+        let quotient = b.binary(if fmod { Binary::DivTrunc } else { Binary::DivFloor }, l, r);
+        let product = b.binary(Binary::Mul, quotient, r);
+        b.binary(Binary::Sub, l, product)
     })
+}
+
+/// Two integers, of which the second must not be 0: a constant is checked, any other is given the
+/// role that keeps generated ones away from 0.
+fn integer_division(
+    cx: &mut Context,
+    label: &str,
+    [dividend, divisor]: [Operand; 2],
+    build: impl FnOnce(&mut ExprBuilder, ExprId, ExprId) -> ExprId,
+) -> Result<(), Failure> {
+    let divisor = match &divisor {
+        Operand::Known(known) if known.tensor.as_i64().is_some_and(|lanes| lanes.contains(&0)) => {
+            return Err(Failure::invalid("division by zero: the divisor (B) is known and contains 0"));
+        }
+        Operand::Known(_) => divisor,
+        Operand::Graph(_) => cx.set_entering_role(&divisor, Role::Divisor),
+    };
+    labelled(cx, label, [dividend, divisor], build)
 }
 
 pub fn sum(cx: &mut Context) -> Result<(), Failure> {
@@ -80,8 +100,7 @@ pub fn min(cx: &mut Context) -> Result<(), Failure> {
     variadic(cx, "min", |b, l, r| b.binary(Binary::MinNan, l, r), |_, m, _| m)
 }
 
-/// Two operands. With a constant for one of them the Map reads one operand and gets a label of its
-/// own, so that a template for two operands does not meet it.
+/// Two operands, each with `role` where it is learned.
 fn binary(
     cx: &mut Context,
     label: &str,
@@ -89,6 +108,17 @@ fn binary(
     build: impl FnOnce(&mut ExprBuilder, ExprId, ExprId) -> ExprId,
 ) -> Result<(), Failure> {
     let operands = [cx.input(0, "A")?, cx.input(1, "B")?].map(|operand| with_role(cx, operand, role));
+    labelled(cx, label, operands, build)
+}
+
+/// Two operands of one type. With a constant for one of them the Map reads one operand and gets a label
+/// of its own, so that a template for two operands does not meet it.
+fn labelled(
+    cx: &mut Context,
+    label: &str,
+    operands: [Operand; 2],
+    build: impl FnOnce(&mut ExprBuilder, ExprId, ExprId) -> ExprId,
+) -> Result<(), Failure> {
     let scalar = operands.iter().any(|o| matches!(o, Operand::Known(k) if k.tensor.len() == 1));
     let label = if scalar { format!("{label}_scalar") } else { label.to_owned() };
     uniform(cx, &label, &operands, |b, args| build(b, args[0], args[1]))

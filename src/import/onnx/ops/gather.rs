@@ -10,6 +10,7 @@ use crate::graph::Role;
 use crate::graph::op::{Access, Map, Op, OutOfBounds};
 use crate::import::onnx::node::{Context, Failure, Operand};
 use crate::shape::Shape;
+use crate::tensor::{Storage, Tensor};
 
 pub fn lower(cx: &mut Context) -> Result<(), Failure> {
     let (data, indices) = (cx.input(0, "data")?, cx.input(1, "indices")?);
@@ -39,12 +40,15 @@ pub fn lower(cx: &mut Context) -> Result<(), Failure> {
         let access = read(0, along(Index::Constant(index.rem_euclid(length))));
         return cx.finish(Op::Map(Map { label, dims, reads: vec![access], body: Expr::read(0, ty.dtype) }), &[data]);
     }
-    let indices = match indices {
-        Operand::Graph(_) => cx.set_input_role(&indices, Role::IndexBelow(size)),
-        Operand::Known(_) => indices,
+    let (indices, index) = match known {
+        Some(lanes) if lanes.iter().all(|&i| i >= 0) => (indices, Index::Read(0)),
+        Some(lanes) => {
+            let lanes = lanes.iter().map(|i| i.rem_euclid(length)).collect();
+            (cx.known("indices", Tensor::new(chosen.dtype, chosen.shape, Storage::I64(lanes))), Index::Read(0))
+        }
+        // The remainder turns an index from the end into one from the beginning.
+        None => (cx.set_entering_role(&indices, Role::IndexBelow(size)), Index::Mod(Box::new(Index::Read(0)), length)),
     };
-    // The remainder turns an index from the end into one from the beginning.
-    let index = Index::Mod(Box::new(Index::Read(0)), length);
     let reads = vec![read(0, (axis..axis + rank).map(Index::Dim).collect()), read(1, along(index))];
     cx.finish(Op::Map(Map { label, dims, reads, body: Expr::read(1, ty.dtype) }), &[indices, data])
 }

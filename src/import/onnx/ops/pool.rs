@@ -12,7 +12,7 @@ use crate::graph::Op;
 use crate::graph::op::{Pool, PoolKind};
 use crate::import::onnx::node::{Context, Failure, Operand};
 use crate::import::onnx::ops::window;
-use crate::shape::display;
+use crate::shape::{Shape, display};
 
 pub fn max(cx: &mut Context) -> Result<(), Failure> {
     if cx.is_used(1) {
@@ -58,9 +58,13 @@ fn spatial_rank(cx: &Context, x: &Operand) -> Result<usize, Failure> {
 /// In ceil mode the last window may stick out of the padded operand, but must begin inside it or
 /// its left padding (torch; ONNX from opset 19 on): the padding at the end is grown to hold it. What
 /// it grows by never counts in an average, while `count_pad` counts all padding: with both, refused.
-fn windowed(cx: &Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, Failure> {
+///
+/// onnx's own shape inference before opset 19 counts that last window although it begins outside;
+/// a file that declares its sizes is read all the same.
+fn windowed(cx: &mut Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, Failure> {
     let rank = spatial_rank(cx, x)?;
-    let spatial = &cx.shape(x)[2..];
+    let shape = cx.shape(x);
+    let spatial = &shape[2..];
     if cx.attributes.ints("kernel_shape")?.is_none() {
         return Err(Failure::invalid("attribute `kernel_shape` is missing"));
     }
@@ -71,10 +75,15 @@ fn windowed(cx: &Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, Failu
         kind = PoolKind::Average { count_pad: false };
     }
     if cx.attributes.flag("ceil_mode")? {
+        let mut misdeclared = Shape::from_slice(&shape[..2]);
         for i in 0..rank {
             let extent = (kernel[i] - 1).saturating_mul(window.dilations[i]).saturating_add(1);
-            window.pads_end[i] = ceil_padding(spatial[i], (window.pads_begin[i], pads_end[i]), extent, window.strides[i]);
+            let (pads, stride) = ((window.pads_begin[i], pads_end[i]), window.strides[i]);
+            window.pads_end[i] = ceil_padding(spatial[i], pads, extent, stride);
+            let padded = spatial[i].saturating_add(pads.0).saturating_add(pads.1);
+            misdeclared.push(padded.saturating_sub(extent).div_ceil(stride).saturating_add(1));
         }
+        cx.misdeclared = Some(misdeclared);
     }
     if kind == (PoolKind::Average { count_pad: true }) && window.pads_end != pads_end {
         return Err(Failure::unsupported("ceil_mode with count_include_pad"));

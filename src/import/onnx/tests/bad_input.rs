@@ -327,6 +327,74 @@ fn sizes_that_cannot_be() {
     refused(&pool("pads", &[1]), expect!["error[M001]: m.onnx: node n_y: attribute `pads` has 1 entries for 2 spatial axes"]);
 }
 
+/// What would take all memory, or run for ever, is refused before either.
+#[test]
+fn sizes_that_are_too_large() {
+    let limit = |model: &ModelProto, message: Expect| refused(model, message);
+    limit(
+        &single(&[1 << 33], &[], relu("x", "y")),
+        expect!["limit[L002]: m.onnx: input `x` of 8589934592 has 8589934592 elements, at most 1073741824 are offered"],
+    );
+    limit(
+        &single(&[1], &[ints("s", &[2], &[1 << 20, 1 << 20])], node("ConstantOfShape", &["s"], &["y"])),
+        expect![
+            "limit[L002]: m.onnx: node n_y: the output 1048576×1048576 has 1099511627776 elements, at most 1073741824 are offered"
+        ],
+    );
+    limit(
+        &single(&[1], &[ints("s", &[1], &[1 << 31])], node("Expand", &["x", "s"], &["y"])),
+        expect!["limit[L002]: m.onnx: node n_y: the output 2147483648 has 2147483648 elements, at most 1073741824 are offered"],
+    );
+    limit(
+        &single(&[1 << 15, 1 << 15], &[], node("MatMul", &["x", "x"], &["y"])),
+        expect!["limit[L002]: m.onnx: node n_y: 35184372088832 multiply-adds, at most 4398046511104 are offered"],
+    );
+    let pool = |kernel, pads| node("MaxPool", &["x"], &["y"]).ints("kernel_shape", &[kernel; 2]).ints("pads", &[pads; 4]);
+    limit(
+        &single(&[1, 1, 7, 7], &[], pool(4096, 2048)),
+        expect!["limit[L002]: m.onnx: node n_y: its window is 4096×4096: at most 65536 positions are offered"],
+    );
+    limit(
+        &single(&[1, 4, 7, 7], &[], pool(1 << 40, 1 << 39)),
+        expect!["limit[L002]: m.onnx: node n_y: its window is 1099511627776×1099511627776: at most 65536 positions are offered"],
+    );
+    let batch = model(17, &[declare("x", FLOAT, &[Dim::Named("batch")])], &[], &[relu("x", "y")], &["y"]);
+    let dims = [("batch".to_owned(), 9_999_999_999_999)].into();
+    refused_bytes(
+        "m.onnx",
+        &bytes(&batch),
+        &Binding { dims, ..Binding::default() },
+        expect!["limit[L002]: m.onnx: input `x` of 9999999999999 has 9999999999999 elements, at most 1073741824 are offered"],
+    );
+}
+
+#[test]
+fn names_that_nobody_can_read() {
+    let long = "n".repeat(100_000);
+    let named = NodeProto { name: long.clone(), op_type: long.clone(), ..relu("x", "y") };
+    let imported = from_bytes("m.onnx", &bytes(&single(&[2], &[], named)), &Binding::default()).unwrap();
+    expect![[r#"
+        unsupported[M008]: m.onnx: operator nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn… (100000 characters) is not supported
+         |
+         = note: 1 node: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn… (100000 characters)"#]].assert_eq(&rendered(&imported.unsupported));
+    let named = NodeProto { name: long, ..relu("x", "y") }.int("slope", 1);
+    refused(
+        &single(&[2], &[], named),
+        expect![
+            "error[M001]: m.onnx: node nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn… (100000 characters): attribute `slope` is not one of Relu in opset 17"
+        ],
+    );
+}
+
+#[test]
+fn integer_division_by_a_constant_zero() {
+    let nodes = [node("Shape", &["x"], &["s"]), node("Div", &["s", "zero"], &["t"]), node("Reshape", &["x", "t"], &["y"])];
+    refused(
+        &model(17, &[x(&[2, 3])], &[ints("zero", &[2], &[0, 1])], &nodes, &["y"]),
+        expect!["error[M001]: m.onnx: node n_t: division by zero: the divisor (B) is known and contains 0"],
+    );
+}
+
 #[test]
 fn initializers() {
     let add = || node("Add", &["x", "w"], &["y"]);
@@ -372,6 +440,11 @@ fn attributes() {
         expect!["error[M001]: m.onnx: node n_y: attribute `axis` is missing"],
     );
     refused(&single(&[2, 2], &[], node("Relu", &[], &["y"])), expect!["error[M001]: m.onnx: node n_y: input 0 (X) is missing"]);
+    refused(
+        &single(&[2], &[], node("Relu", &["x", "x"], &["y"])),
+        expect!["error[M001]: m.onnx: node n_y: 2 inputs given, Relu accepts at most 1"],
+    );
+    refused(&single(&[2], &[], node("", &["x"], &["y"])), expect!["error[M001]: m.onnx: node n_y: the operator name is empty"]);
 }
 
 #[test]
@@ -437,6 +510,16 @@ fn dimensions_without_a_size() {
         &both,
         expect!["error[M004]: m.onnx: dimension `batch` is 8 by another input's shape and 2 by that of `ids`"],
     );
+    let contradiction = Binding { dims: dims(&[("batch", 2)]), ..shape("x", &[3, 3, 4, 4]) };
+    refused_bytes(
+        "m.onnx",
+        &bytes,
+        &contradiction,
+        expect![[r#"
+        error[U001]: m.onnx: dimension `batch` is bound to 2, and to 3 by the shape 3×3×4×4 that is bound to input `x`
+         |
+         = help: bind one of the two: --dim batch=2 or --shape x=…"#]],
+    );
     let zero = Binding { default_dim: Some(0), ..Binding::default() };
     refused_bytes(
         "m.onnx",
@@ -451,6 +534,9 @@ fn dimensions_without_a_size() {
     let graph = from_bytes("m.onnx", &bytes, &bound).unwrap().graph;
     assert_eq!(graph.shape(graph.find("x").unwrap()), [8, 3, 16, 16]);
     assert_eq!(graph.shape(graph.find("ids").unwrap()), [8]);
+    let listed = Binding { dims: dims(&[("batch", 7)]), ..Binding::default() };
+    let given = shape("x", &[2, 3, 4, 5]).or(&listed);
+    assert_eq!(from_bytes("m.onnx", &bytes, &given).unwrap().graph.shape(graph.find("x").unwrap()), [2, 3, 4, 5]);
     let implied = from_bytes("m.onnx", &bytes, &shape("x", &[2, 3, 4, 5])).unwrap().graph;
     assert_eq!(implied.shape(implied.find("ids").unwrap()), [2]);
 }

@@ -214,3 +214,82 @@ fn outputs_keep_their_names() {
     "#]],
     );
 }
+
+#[test]
+fn indices_from_the_end_and_integer_divisors() {
+    let nodes = [
+        node("Gather", &["x", "last"], &["a"]).int("axis", 1),
+        node("Gather", &["a", "i"], &["g"]).int("axis", 1),
+        node("Unsqueeze", &["d", "axes"], &["d2"]),
+        node("Div", &["n", "d2"], &["q"]),
+        node("Mod", &["q", "m"], &["r"]),
+        node("Mod", &["r", "q"], &["y"]),
+    ];
+    let inputs = [
+        declare("x", FLOAT, &[2, 5]),
+        declare("i", INT64, &[3]),
+        declare("n", INT64, &[1, 4]),
+        declare("d", INT64, &[4]),
+        declare("m", INT64, &[4]),
+    ];
+    let initializers = [ints("last", &[3], &[2, 4, -1]), ints("axes", &[1], &[0])];
+    graph(
+        &model(17, &inputs, &initializers, &nodes, &["g", "y"]),
+        expect![[r#"
+        graph "m.onnx"
+        input x: f32[2,5]
+        input i: i64[3] index(3)
+        input n: i64[1,4]
+        input d: i64[4] divisor
+        input m: i64[4] divisor
+        weight a.indices: i64[3] exact = data [2, 4, 4]
+        a: f32[2,3] = map gather(a.indices, x)
+          read 0[d1]
+          read 1[d0, r0]
+          body r1
+          from Gather "n_a"
+        g: f32[2,3] = map gather(i, a)
+          read 0[d1]
+          read 1[d0, r0%3]
+          body r1
+          from Gather "n_g"
+        d2: i64[1,4] divisor = reshape(d) shape=[1,4]
+          from Unsqueeze "n_d2"
+        q: i64[1,4] divisor = map div(n, d2)
+          read 0[d0, d1]
+          read 1[d0, d1]
+          body div_trunc(r0, r1)
+          from Div "n_q"
+        r: i64[1,4] = map mod(q, m)
+          read 0[d0, d1]
+          read 1[d1]
+          body sub(r0, mul(div_floor(r0, r1), r1))
+          from Mod "n_r"
+        y: i64[1,4] = map mod(r, q)
+          read 0[d0, d1]
+          read 1[d0, d1]
+          body sub(r0, mul(div_floor(r0, r1), r1))
+          from Mod "n_y"
+        output g
+        output y
+        absorbed: 
+    "#]],
+    );
+}
+
+/// onnx's own inference counts a window that begins outside; a pool's output may be declared so, any
+/// other wrong shape is an error.
+#[test]
+fn ceil_mode_sizes_of_other_tools() {
+    let declared = |size: i64| {
+        let pool = node("MaxPool", &["x"], &["p"]).int("ceil_mode", 1).ints("kernel_shape", &[2, 2]).ints("strides", &[3, 3]);
+        let mut model = of(12, &[declare("x", FLOAT, &[1, 2, 6, 6])], &[], &[pool, node("Relu", &["p"], &["y"])]);
+        let graph = model.graph.as_mut().unwrap();
+        graph.value_info.push(declare("p", FLOAT, &[1, 2, size, size]));
+        graph.output[0] = declare("y", FLOAT, &[1, 2, size, size]);
+        from_bytes("m.onnx", &bytes(&model), &Binding::default()).map(|i| i.graph.shape(i.graph.outputs()[0]).to_vec())
+    };
+    assert_eq!(declared(3).unwrap(), [1, 2, 2, 2]);
+    assert_eq!(declared(2).unwrap(), [1, 2, 2, 2]);
+    assert!(rendered(&declared(4).unwrap_err()).contains("`p` is 1×2×2×2, the file declares 1×2×4×4"));
+}

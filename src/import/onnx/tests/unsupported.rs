@@ -101,3 +101,51 @@ fn forms_of_supported_operators() {
     "#]],
     );
 }
+
+/// Other floats than f32 are refused node by node, Cast included; shape computations in them fold.
+#[test]
+fn float_types_that_are_not_offered() {
+    const DOUBLE: i64 = 11;
+    let nodes = [
+        node("Relu", &["h"], &["a"]),
+        node("Cast", &["a"], &["b"]).int("to", 1),
+        node("Relu", &["b"], &["y"]),
+        node("Cast", &["x"], &["d"]).int("to", DOUBLE),
+        node("Shape", &["x"], &["s"]),
+        node("Cast", &["s"], &["sd"]).int("to", DOUBLE),
+        node("Cast", &["sd"], &["si"]).int("to", 7),
+        node("Reshape", &["x", "si"], &["z"]),
+    ];
+    let inputs = [declare("h", 10, &[2]), declare("x", FLOAT, &[2, 2])];
+    let mut model = model(17, &inputs, &[], &nodes, &["y", "d", "z", "h"]);
+    model.graph.as_mut().unwrap().value_info.extend([declare("a", 10, &[2]), declare("b", FLOAT, &[2])]);
+    partial(
+        &model,
+        expect![[r#"
+        unsupported[M009]: m.onnx: Relu: the element type f16 is not supported
+         |
+         = note: 1 node: n_a
+        unsupported[M009]: m.onnx: Cast: the element type f16 is not supported
+         |
+         = note: 1 node: n_b
+        unsupported[M009]: m.onnx: Cast: the element type f64 is not supported
+         |
+         = note: 1 node: n_d
+        unsupported[M009]: m.onnx: output `h` has the element type f16
+        opaque ["a", "b"], exposed []
+        graph "m.onnx"
+        input h: f16[2]
+        input x: f32[2,2]
+        input a: f16[2]
+        input b: f32[2]
+        y: f32[2] = map relu(b)
+          read 0[d0]
+          body select(lt(r0, 0.0), 0.0, r0)
+          from Relu "n_y"
+        z: f32[2,2] = reshape(x) shape=[2,2]
+          from Reshape "n_z"
+        output y
+        output z
+    "#]],
+    );
+}

@@ -1,0 +1,64 @@
+//! What is refused for its size or its element type, although the format allows it.
+//!
+//! Everything here is checked before memory is taken or a kernel is emulated, from types alone. Not
+//! caught: many nodes that are each small enough and too much together (the emulator's fuel is for that).
+
+use super::node::Failure;
+use crate::diag::codes;
+use crate::dtype::DType;
+use crate::graph::op::{PoolKind, TensorType};
+use crate::graph::{Op, infer};
+use crate::shape::{display, numel};
+
+/// Elements of one tensor: 4 GiB of fp32, of which verifying holds several (inputs, the reference's
+/// result, the kernel's), and half of what kernels address with 32-bit offsets.
+const MAX_ELEMENTS: usize = 1 << 30;
+/// Positions of one pooling window, which one program of a kernel walks over.
+const MAX_WINDOW: usize = 1 << 16;
+/// Multiply-adds of one operator: minutes on a CPU core at 10¹⁰ a second, a thousand times those of all
+/// of ResNet-50.
+const MAX_PRODUCTS: usize = 1 << 42;
+
+/// Whether nodes may have operands and results of this type. Wider and narrower floats are read (weights,
+/// shape computations), but their kernels' tolerances are not settled.
+pub(super) fn is_offered(dtype: DType) -> bool {
+    !dtype.is_float() || dtype == DType::F32
+}
+
+/// Why a tensor of this shape is too large to be decomposed.
+pub(super) fn too_large(shape: &[usize]) -> Option<String> {
+    let count = numel(shape).filter(|&count| count > MAX_ELEMENTS)?;
+    Some(format!("{} has {count} elements, at most {MAX_ELEMENTS} are offered", display(shape)))
+}
+
+/// Refuses a node of an element type that is not offered, or that is too large.
+pub(super) fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::Types) -> Result<(), Failure> {
+    if let Some(ty) = operands.iter().flatten().copied().chain(outputs).find(|ty| !is_offered(ty.dtype)) {
+        let message = format!("the element type {} is not supported", ty.dtype);
+        return Err(Failure::Unsupported(&codes::DTYPE_UNSUPPORTED, message));
+    }
+    let limit = |message: String| Err(Failure::Invalid(&codes::MEMORY, message));
+    if let Some(message) = outputs.iter().find_map(|ty| too_large(&ty.shape)) {
+        return limit(format!("the output {message}"));
+    }
+    let window = |sizes: &[usize]| sizes.iter().fold(1, |product: usize, &size| product.saturating_mul(size));
+    let terms = match op {
+        Op::Pool(pool) => match pool.kind {
+            PoolKind::Max | PoolKind::Average { .. } => window(&pool.kernel),
+            PoolKind::AdaptiveAverage => 1,
+        },
+        Op::Conv(_) => operands.get(1).copied().flatten().map_or(1, |w| window(&w.shape[1..])),
+        Op::MatMul => operands.first().copied().flatten().and_then(|a| a.shape.last().copied()).unwrap_or(1),
+        Op::Map(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => 1,
+    };
+    if let Op::Pool(pool) = op
+        && terms > MAX_WINDOW
+    {
+        return limit(format!("its window is {}: at most {MAX_WINDOW} positions are offered", display(&pool.kernel)));
+    }
+    let products = outputs.iter().map(|ty| window(&ty.shape)).fold(0, usize::saturating_add).saturating_mul(terms);
+    if products > MAX_PRODUCTS {
+        return limit(format!("{products} multiply-adds, at most {MAX_PRODUCTS} are offered"));
+    }
+    Ok(())
+}
