@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::python::{Names, call, described, paragraph, statement};
+use super::python::{Names, call, described, paragraph, prose, statement};
 use super::subject::{Origin, Subject};
 use super::{kernel_test, torch_ops, wrapper};
 use crate::diag;
@@ -35,19 +35,19 @@ pub fn text(plan: &Plan, index: usize) -> diag::Result<String> {
 
 fn docstring(plan: &Plan, index: usize, subject: &Subject) -> String {
     let kernel = &plan.kernels[index];
-    let operators: Vec<&str> = subject
+    let operators: Vec<String> = subject
         .launch
         .covers
         .iter()
         .flat_map(|&id| plan.imported.node(id).sources.first())
-        .map(|source| source.operator.as_str())
+        .map(|source| prose(&source.operator))
         .collect();
-    let layers: Vec<&str> = plan.launches.iter().filter(|l| l.kernel == index).map(|l| l.layer.as_str()).collect();
+    let layers: Vec<String> = plan.launches.iter().filter(|l| l.kernel == index).map(|l| prose(&l.layer)).collect();
     format!(
         "\"\"\"{}: {}.\n\n{}\"\"\"\n\n",
-        kernel.template,
+        prose(&kernel.template),
         operators.join(", "),
-        paragraph(0, &format!("Used by {} of {}.", layers.join(", "), plan.name)).replace('\\', "/")
+        paragraph(0, &format!("Used by {} of {}.", layers.join(", "), prose(&plan.name)))
     )
 }
 

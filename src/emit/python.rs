@@ -71,6 +71,12 @@ pub fn string(text: &str) -> String {
     out
 }
 
+/// A name of the model as prose, for docstrings, comments and Markdown: what could end the text around
+/// it (quotes, backslashes, backticks, line breaks and other control characters) becomes `_`.
+pub fn prose(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() || "\"\\`".contains(c) { '_' } else { c }).collect()
+}
+
 /// A float literal that reads back exactly.
 pub fn float(value: f64) -> String {
     if value.is_nan() {
@@ -156,9 +162,12 @@ fn split_outside<'t>(text: &'t str, signs: &[&str]) -> Vec<&'t str> {
     let mut depth = 0;
     let mut quoted = false;
     let mut start = 0;
+    let mut escaped = false;
     for (i, c) in text.char_indices() {
+        let literal = escaped;
+        escaped = quoted && c == '\\' && !literal;
         match c {
-            '"' if !text[..i].ends_with('\\') => quoted = !quoted,
+            '"' if !literal => quoted = !quoted,
             '(' | '[' if !quoted => depth += 1,
             ')' | ']' if !quoted => depth -= 1,
             _ => {}
@@ -239,6 +248,17 @@ mod tests {
         assert_eq!(names.fresh("lambda"), "lambda_2");
         assert_eq!(names.fresh("495"), "v495");
         assert_eq!(names.fresh("é"), "value");
+    }
+
+    #[test]
+    fn prose_ends_no_docstring_comment_or_code_span() {
+        assert_eq!(prose("layer1.0/conv'é|"), "layer1.0/conv'é|");
+        assert_eq!(prose("a\"\"\";print(1)\\\n\r\0`b\u{85}"), "a___;print(1)_____b_");
+    }
+
+    #[test]
+    fn an_escaped_backslash_ends_no_string() {
+        assert_eq!(split_outside("w[\"a\\\\\"] + w[\" + \"]", &[" + "]), ["w[\"a\\\\\"]", "+ w[\" + \"]"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `README.md` of a suite: what it is, how to run it, which kernel serves which layers.
 
+use super::python::prose;
 use super::{EmitOptions, Files, kernel_path};
 use crate::select::plan::Plan;
 use crate::shape;
@@ -10,16 +11,18 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     let describe = |values: &[crate::graph::ValueId]| -> String {
         let items: Vec<String> = values
             .iter()
-            .map(|&v| format!("`{}` {} {}", graph.value(v).name, graph.dtype(v).torch_name(), shape::display(graph.shape(v))))
+            .map(|&v| {
+                format!("`{}` {} {}", prose(&graph.value(v).name), graph.dtype(v).torch_name(), shape::display(graph.shape(v)))
+            })
             .collect();
         items.join(", ")
     };
     let mut text = format!(
         "# {}: {} Triton kernels\n\n\
          The model `{}` as {} launches of {} kernels. Input {}; output {}.\n\n",
-        plan.name,
+        prose(&plan.name),
         plan.kernels.len(),
-        graph.file,
+        prose(&graph.file),
         plan.launches.len(),
         plan.kernels.len(),
         describe(graph.inputs()),
@@ -34,13 +37,17 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     if !options.missing.is_empty() {
         text += "\n## Not in this suite\n\nNo kernel computes these nodes, and what follows them works on unwritten memory:\n\n";
         for node in &options.missing {
-            text += &format!("- `{node}`\n");
+            text += &format!("- `{}`\n", prose(node));
         }
     }
     text += "\n## Kernels\n\n| file | layers |\n| --- | --- |\n";
     for (index, kernel) in plan.kernels.iter().enumerate() {
-        let layers: Vec<String> =
-            plan.launches.iter().filter(|l| l.kernel == index).map(|l| format!("`{}`", l.layer.replace('|', "\\|"))).collect();
+        let layers: Vec<String> = plan
+            .launches
+            .iter()
+            .filter(|l| l.kernel == index)
+            .map(|l| format!("`{}`", prose(&l.layer).replace('|', "\\|")))
+            .collect();
         text += &format!("| `{}` | {} |\n", kernel_path(kernel), layers.join(", "));
     }
     text

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::python::{Names, call, described, dtype, filled, float, statement, string, tuple};
+use super::python::{Names, call, described, dtype, filled, float, prose, statement, string, tuple};
 use super::wrapper::taken_shape;
 use super::{EmitOptions, kernel_module, prepare, torch_ops};
 use crate::diag::{self, Diagnostic, codes};
@@ -30,7 +30,7 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
         "\"\"\"{}: the whole model as {} kernel launches.\n\n\
          `python run.py` runs it on generated inputs, `python run.py --check` compares with torch.\n{}\"\"\"\n\n\
          import argparse\nimport sys\n\nimport torch\n{functional}\n",
-        plan.name.replace(['\\', '"'], "_"),
+        prose(&plan.name),
         plan.launches.len(),
         if options.missing.is_empty() { "" } else { "Kernels are missing: README.md names the nodes.\n" },
     );
@@ -105,9 +105,9 @@ fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&s
     let results: Vec<String> = graph
         .outputs()
         .iter()
-        .map(|&value| format!("{} {}", graph.value(value).name, described(graph.dtype(value), graph.shape(value))))
+        .map(|&value| format!("{} {}", prose(&graph.value(value).name), described(graph.dtype(value), graph.shape(value))))
         .collect();
-    text += &format!("\n    Returns {}.\n    \"\"\"\n", results.join(", ").replace(['\\', '"'], "_"));
+    text += &format!("\n    Returns {}.\n    \"\"\"\n", results.join(", "));
     if !prepared.is_empty() {
         let unpacked: Vec<String> = prepared.iter().map(|value| locals[value].clone()).collect();
         text += &statement_of_tuple("    ", &unpacked, " = prepared");
@@ -143,7 +143,7 @@ fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&s
             .zip(taken)
             .map(|(&(slot, _), operand)| place(slot, &taken_shape(operand)))
             .collect::<diag::Result<Vec<String>>>()?;
-        text += &format!("\n    # {}\n", launch.layer.replace('\n', " "));
+        text += &format!("\n    # {}\n", prose(&launch.layer));
         text += &call(4, &format!("{}.launch", modules[launch.kernel]), &[arguments]);
     }
 

@@ -318,3 +318,17 @@ fn a_mutated_prepare_is_another_tree() {
         assert_ne!(ops(&mutated("run.py", from, to)), truth, "`{from}`");
     }
 }
+
+#[test]
+fn names_of_the_model_end_no_text_around_them() {
+    let mut plan = plan();
+    plan.name = "m\"\"\"\nprint(1)".into();
+    plan.launches.iter_mut().for_each(|launch| launch.layer = "a\"\"\"\\\nprint(1)\n\"\"\"`".into());
+    let files = suite(&plan, &OPTIONS).unwrap();
+    modules(&files).unwrap();
+    for (path, bytes) in files.iter().filter(|(path, _)| path.ends_with(".py") || path.ends_with(".md")) {
+        let text = String::from_utf8_lossy(bytes);
+        assert!(!text.lines().any(|line| line.starts_with("print(1)")), "{path}");
+        assert!(!text.contains("a\"\"\""), "{path}");
+    }
+}

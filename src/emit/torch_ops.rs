@@ -2,7 +2,7 @@
 //!
 //! Printed from the graph as imported, with torch's own functions, so that a kernel is compared with
 //! what the model says and not with how it was rewritten. Padding that torch's functions do not take
-//! (asymmetric, or more than half a window) becomes `F.pad`.
+//! (asymmetric, or more than half a window) becomes `F.pad`, a dilated average a convolution by ones.
 
 use std::collections::BTreeMap;
 
@@ -135,7 +135,20 @@ fn pooling(pool: &Pool, x: &str) -> Option<String> {
             let x = if taken { x.to_owned() } else { padded(x, &pool.pads_begin, &pool.pads_end, Some(f64::NEG_INFINITY)) };
             Some(format!("F.max_pool{rank}d({x}, {window}{padding}{dilation})"))
         }
-        PoolKind::Average { .. } if dilated => None,
+        // torch's average has no dilation: a depthwise convolution by ones, divided by the count.
+        PoolKind::Average { count_pad } if dilated => {
+            let count = pool.kernel.iter().product::<usize>();
+            let dilation = sizes(&pool.dilations);
+            let window = format!("stride={}, dilation={dilation}, groups={x}.shape[1]", sizes(&pool.strides));
+            let ones = format!("{x}.new_ones({x}.shape[1], 1, {})", list(&pool.kernel));
+            let total = |x: &str| {
+                let x = if unpadded { x.to_owned() } else { padded(x, &pool.pads_begin, &pool.pads_end, None) };
+                format!("F.conv{rank}d({x}, {ones}, {window})")
+            };
+            let same = count_pad || unpadded;
+            let divisor = if same { count.to_string() } else { total(&format!("torch.ones_like({x})")) };
+            Some(format!("{} / {divisor}", total(x)))
+        }
         PoolKind::Average { count_pad } if taken => {
             let count = if count_pad || unpadded { "" } else { ", count_include_pad=False" };
             Some(format!("F.avg_pool{rank}d({x}, {window}{padding}{count})"))
@@ -153,6 +166,19 @@ fn pooling(pool: &Pool, x: &str) -> Option<String> {
 mod tests {
     use super::*;
     use smallvec::smallvec;
+
+    #[test]
+    fn a_dilated_average_is_a_convolution_by_ones() {
+        let mut op = pool(PoolKind::Average { count_pad: false }, 0, 0);
+        op.dilations = smallvec![2, 2];
+        let sum = pooling(&op, "x").unwrap();
+        assert!(sum.starts_with("F.conv2d(x, x.new_ones(x.shape[1], 1, 3, 3), stride="), "{sum}");
+        assert!(sum.ends_with(", groups=x.shape[1]) / 9"), "{sum}");
+        op.pads_begin = smallvec![1, 0];
+        let mean = pooling(&op, "x").unwrap();
+        assert!(mean.starts_with("F.conv2d(F.pad(x, (0, 0, 1, 0)), "), "{mean}");
+        assert!(mean.contains(" / F.conv2d(F.pad(torch.ones_like(x), (0, 0, 1, 0)), "), "{mean}");
+    }
 
     fn pool(kind: PoolKind, begin: usize, end: usize) -> Pool {
         Pool {

@@ -68,7 +68,7 @@ impl<'m> Evaluator<'m> {
                 self.call_function(module, def, args.positional, args.keywords)
                     .map_err(|error| Box::new(error.related(place(), "called from here")))
             }
-            Value::Kernel(..) => Err(frame.unsupported(span, "a kernel called without a grid")),
+            Value::Kernel(..) => Err(frame.raises(span, "a kernel is called without a grid")),
             Value::External(path) => {
                 let args = self.args(frame, span, args, keywords)?;
                 self.external(frame, &path, args)
@@ -194,6 +194,10 @@ impl<'m> Evaluator<'m> {
                 let power = u64::try_from(n).ok().and_then(u64::checked_next_power_of_two).and_then(|p| i64::try_from(p).ok());
                 Value::Int(power.ok_or_else(|| frame.unsupported(span, &format!("next_power_of_2({n})")))?)
             }
+            ("triton.cdiv" | "triton.next_power_of_2", operands) if operands.iter().any(Value::no_number) => {
+                let kinds: Vec<&str> = operands.iter().map(Value::kind).collect();
+                return Err(frame.raises(span, format!("{path} of {}", kinds.join(" and "))));
+            }
             _ => return Err(frame.unsupported(span, &format!("this call of `{path}`"))),
         };
         Ok(result)
@@ -209,6 +213,7 @@ impl<'m> Evaluator<'m> {
             .iter()
             .map(|value| match value {
                 Value::Int(v) => Ok(*v),
+                other if other.no_number() => Err(frame.raises(span, format!("{} where an integer is expected", other.kind()))),
                 other => Err(frame.unsupported(span, &format!("{} where an integer is expected", other.kind()))),
             })
             .collect()

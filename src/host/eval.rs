@@ -29,6 +29,52 @@ const BYTES: u64 = 64 << 30;
 /// Built-in functions that are in the subset.
 const BUILTINS: [&str; 6] = ["len", "max", "min", "range", "tuple", "ValueError"];
 
+/// Python's other built-in names that host code may use sensibly: not in the subset,
+/// but no undefined names either.
+const OTHER_BUILTINS: [&str; 41] = [
+    "__file__",
+    "__name__",
+    "abs",
+    "all",
+    "any",
+    "bool",
+    "bytes",
+    "callable",
+    "complex",
+    "dict",
+    "divmod",
+    "enumerate",
+    "filter",
+    "float",
+    "format",
+    "frozenset",
+    "getattr",
+    "hasattr",
+    "hash",
+    "id",
+    "int",
+    "isinstance",
+    "iter",
+    "list",
+    "map",
+    "next",
+    "object",
+    "open",
+    "pow",
+    "print",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "slice",
+    "sorted",
+    "str",
+    "sum",
+    "super",
+    "type",
+    "zip",
+];
+
 /// A function being run.
 pub(super) struct Frame<'m> {
     pub module: &'m HostModule,
@@ -266,13 +312,13 @@ impl<'m> Evaluator<'m> {
         Err(frame.unsupported(stmt.span, refused))
     }
 
-    /// `raise ValueError(f"…")` as a diagnostic.
+    /// `raise ValueError(f"…")` as a diagnostic; of another raise the statement itself is the message.
     fn raised(&mut self, frame: &mut Frame<'m>, e: &'m Expr) -> diag::Result<Box<Diagnostic>> {
-        let outside = || frame.unsupported(e.span, "a raise other than ValueError(\"…\")");
-        let ExprKind::Call { func, args, keywords } = &e.kind else { return Err(outside()) };
-        let ([message], []) = (args.as_slice(), keywords.as_slice()) else { return Err(outside()) };
+        let raised = frame.error(&codes::HOST_RAISED, e.span, format!("raises {}", frame.module.ast.file.slice(e.span)));
+        let ExprKind::Call { func, args, keywords } = &e.kind else { return Ok(raised) };
+        let ([message], []) = (args.as_slice(), keywords.as_slice()) else { return Ok(raised) };
         if func.as_name() != Some("ValueError") {
-            return Err(outside());
+            return Ok(raised);
         }
         let text = match &message.kind {
             ExprKind::Str(s) => s.clone(),
@@ -286,7 +332,7 @@ impl<'m> Evaluator<'m> {
                 }
                 text
             }
-            _ => return Err(outside()),
+            _ => return Ok(raised),
         };
         Ok(frame.error(&codes::HOST_RAISED, e.span, text))
     }
@@ -409,7 +455,8 @@ impl<'m> Evaluator<'m> {
             Some(Global::Class(_)) => Err(frame.unsupported(span, "using a class")),
             Some(Global::Import(path)) => Ok(self.imported(path)),
             None if BUILTINS.contains(&name) => Ok(Value::External(name.to_owned())),
-            None => Err(frame.unsupported(span, &format!("the name `{name}`"))),
+            None if OTHER_BUILTINS.contains(&name) => Err(frame.unsupported(span, &format!("the name `{name}`"))),
+            None => Err(frame.raises(span, format!("`{name}` is not defined"))),
         }
     }
 
@@ -484,6 +531,10 @@ impl<'m> Evaluator<'m> {
         }
         if let Value::Kernel(..) = value {
             return Err(frame.unsupported(span, "a kernel with a grid that is not called"));
+        }
+        if let Value::Function(_, def) = &value {
+            let message = format!("`{}` is no kernel: a function takes no grid", def.name);
+            return Err(Box::new((*frame.raises(span, message)).help("a kernel is decorated with @triton.jit")));
         }
         let key = self.expr(frame, index)?;
         match (value, key) {
@@ -564,6 +615,10 @@ impl<'m> Evaluator<'m> {
                 let help = "compute it in a kernel";
                 Err(Box::new((*frame.unsupported(span, &format!("`{sign}` on a tensor"))).help(help)))
             }
+            // Python repeats and formats strings by `*` and `%`.
+            (a, b) if a.no_number() != b.no_number() && !matches!(op, BinaryOp::Mul | BinaryOp::Mod) => {
+                Err(frame.raises(span, format!("`{sign}` on {} and {}", a.kind(), b.kind())))
+            }
             (a, b) => Err(frame.unsupported(span, &format!("`{sign}` on {} and {}", a.kind(), b.kind()))),
         }
     }
@@ -585,6 +640,9 @@ impl<'m> Evaluator<'m> {
                 (CompareOp::Ge, Value::Int(a), Value::Int(b)) => a >= b,
                 (CompareOp::Is | CompareOp::IsNot, _, _) => {
                     return Err(frame.unsupported(span, "`is` with anything but None"));
+                }
+                (CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge, a, b) if a.no_number() != b.no_number() => {
+                    return Err(frame.raises(span, format!("comparing {} with {}", a.kind(), b.kind())));
                 }
                 (CompareOp::In | CompareOp::NotIn, _, _) => return Err(frame.unsupported(span, "`in`")),
                 (CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge, _, _) => return Err(outside()),

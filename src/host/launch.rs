@@ -12,6 +12,9 @@ use crate::syntax::ast::{ExprKind, FunctionDef, ParamKind};
 /// The largest grid of CUDA along each axis.
 const GRID_LIMITS: [i64; 3] = [i32::MAX as i64, 65_535, 65_535];
 
+/// Warps of one program: 1024 threads.
+const MAX_WARPS: i64 = 32;
+
 impl<'m> Evaluator<'m> {
     pub(super) fn launch(
         &mut self,
@@ -81,6 +84,16 @@ impl<'m> Evaluator<'m> {
 
     /// A grid of one to three integers; missing axes are 1.
     fn grid(&self, frame: &Frame<'m>, grid: Value<'m>, span: Span) -> diag::Result<[u32; 3]> {
+        // As in Triton, which takes the grid's length: an integer alone has none.
+        let misfit = match &grid {
+            Value::Tuple(items) => items.iter().find(|item| matches!(item, Value::Float(_) | Value::Str(_) | Value::None)),
+            other => Some(other),
+        };
+        if let Some(misfit) = misfit {
+            let message = format!("a grid is a tuple of integers; here is {}", misfit.kind());
+            let error = *frame.error(&codes::HOST_LAUNCH, span, message);
+            return Err(Box::new(error.help("a grid of one axis is written `(n,)`, its sizes with `//` or triton.cdiv")));
+        }
         let sizes = self.ints(frame, span, &[grid])?;
         if sizes.is_empty() || sizes.len() > 3 {
             return Err(frame.error(&codes::HOST_LAUNCH, span, format!("a grid of {} axes", sizes.len())));
@@ -100,6 +113,10 @@ impl<'m> Evaluator<'m> {
     fn option(&self, frame: &Frame<'m>, args: &mut Args<'m>, name: &str) -> diag::Result<Option<u32>> {
         match args.take(name) {
             None => Ok(None),
+            Some(Value::Int(v)) if name == "num_warps" && !((1..=MAX_WARPS).contains(&v) && v.count_ones() == 1) => {
+                let message = format!("num_warps is {v}; it must be a power of two from 1 to {MAX_WARPS}");
+                Err(frame.error(&codes::HOST_LAUNCH, args.span, message))
+            }
             Some(Value::Int(v)) if v >= 1 && u32::try_from(v).is_ok() => Ok(Some(v as u32)),
             Some(other) => Err(frame.error(&codes::HOST_LAUNCH, args.span, format!("{name} is {other}"))),
         }

@@ -72,6 +72,11 @@ impl Value<'_> {
         }
     }
 
+    /// Whether Python has no arithmetic or order between this and a number.
+    pub fn no_number(&self) -> bool {
+        matches!(self, Value::Str(_) | Value::None)
+    }
+
     pub fn is_tensor(&self) -> bool {
         matches!(self, Value::Tensor(_) | Value::Prepared(_))
     }

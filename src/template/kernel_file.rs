@@ -44,7 +44,11 @@ pub struct KernelFile {
 
 impl KernelFile {
     pub fn parse(file: &Arc<SourceFile>) -> Result<KernelFile> {
-        let module = parse_module(file)?;
+        // A template is the user's own input, no kernel that was to be verified.
+        let module = parse_module(file).map_err(|mut error| {
+            error.code = &codes::TEMPLATE_INVALID;
+            error
+        })?;
         let defined: Vec<&str> = module
             .body
             .iter()

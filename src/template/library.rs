@@ -73,6 +73,11 @@ impl Library {
             }
         }
         names.sort();
+        if names.is_empty() || folder.join("kernel.py").exists() {
+            let message = format!("no template in {}", folder.display());
+            let help = "a template is a folder DIR/<name>/ with kernel.py, template.yaml, schedule.yaml";
+            return Err(Box::new(Diagnostic::new(&codes::TEMPLATE_INVALID, message).help(help)));
+        }
         let mut templates = Vec::new();
         for name in names {
             let read = |file: &str| {

@@ -143,6 +143,9 @@ impl<'a> Lower<'a, '_> {
             if matches!(member, "PropagateNan.ALL" | "PropagateNan.NONE") {
                 return Ok(Val::Const(Constant::Str(member.to_owned())));
             }
+            if !builtins::exists(member) {
+                return Err(self.rejected(span, format!("triton.language has no `{member}`")));
+            }
             return Err(self.unsupported(span, format!("`tl.{member}`")));
         }
         match path.as_str() {

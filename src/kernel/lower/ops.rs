@@ -4,6 +4,7 @@
 //! are brought to the common type of `types::promote` and to a common shape: scalars are splat, a
 //! block of lower rank gets leading axes, axes of size 1 are broadcast.
 
+use super::builtins::MAX_NUMEL;
 use super::types::{Scalar, Ty, int_range, number_type, promote};
 use super::value::{Tensor, Val};
 use super::{Lower, builder, shape_text};
@@ -163,6 +164,11 @@ impl<'a> Lower<'a, '_> {
                 return Err(self.type_error(span, message));
             }
             shape.push(if x == 1 { y } else { x });
+        }
+        let numel = shape.iter().fold(1usize, |n, &size| n.saturating_mul(size));
+        if numel > MAX_NUMEL {
+            let message = format!("a broadcast to a block of {numel} elements; Triton's limit is {MAX_NUMEL}");
+            return Err(self.rejected(span, message));
         }
         Ok((self.grow(a, &shape), self.grow(b, &shape)))
     }

@@ -193,6 +193,24 @@ fn a_kernel_that_breaks_the_contract_is_refused() {
     .assert_eq(&message(("kernel.py", "x_ptr, y_ptr, E,", "x_ptr, y_ptr, E, COUNT,")));
 }
 
+#[test]
+fn a_folder_without_templates_is_refused() {
+    let refused = |dir: &Path| Library::embedded().unwrap().with_folder(dir).unwrap_err();
+    let dir = tempfile::tempdir().unwrap();
+    let error = refused(dir.path());
+    assert_eq!((error.code.id, error.message), ("T001", format!("no template in {}", dir.path().display())));
+    // A template's own folder, where there are folders beside its files.
+    std::fs::create_dir(dir.path().join("notes")).unwrap();
+    std::fs::write(dir.path().join("kernel.py"), KERNEL).unwrap();
+    assert_eq!(refused(dir.path()).message, format!("no template in {}", dir.path().display()));
+}
+
+#[test]
+fn a_syntax_error_of_a_template_is_its_authors() {
+    let error = folder(("kernel.py", "y = x + x", "y = x +")).unwrap_err();
+    assert_eq!((error.code.id, error.class()), ("T001", crate::diag::Class::Usage));
+}
+
 /// A template without the anchor that a cluster needs is refused by name; nothing is left out.
 #[test]
 fn what_has_no_anchor_is_refused() {

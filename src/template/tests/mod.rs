@@ -153,6 +153,17 @@ fn relu_alone_is_the_template_without_its_anchors() {
 }
 
 #[test]
+fn an_operand_of_one_element_is_loaded_as_a_block() {
+    for (first, second) in [(&[1][..], &[3][..]), (&[], &[3]), (&[1, 1, 1], &[2, 3, 5])] {
+        let mut b = Builder::new();
+        let (x, y) = (b.input("x", first), b.input("y", second));
+        let (add, _) = b.map("add", "add(r0, r1)", &[x, y]);
+        let text = bind_contiguous(&b.graph, &Cluster::of(add)).kernel.text;
+        assert!(text.contains("a = tl.load(a_ptr + e * a_stride_e, mask=e < E, other=0)"), "{text}");
+    }
+}
+
+#[test]
 fn a_broadcast_operand_of_add_gets_its_own_address() {
     let mut b = Builder::new();
     let (x, y) = (b.input("x", &[2, 8, 5, 5]), b.weight("y", &[8, 1, 1], Role::Bias));

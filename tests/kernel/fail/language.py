@@ -7,6 +7,8 @@
 # compile: recursive x_ptr=*f32
 # compile: missing x_ptr=*f32
 # compile: nowhere x_ptr=*f32
+# compile: no_such_name x_ptr=*f32
+# compile: wide x_ptr=*f32
 import triton
 import triton.language as tl
 
@@ -64,3 +66,14 @@ def recursive(x_ptr):
 @triton.jit
 def missing(x_ptr, n):
     pass
+
+
+@triton.jit
+def no_such_name(x_ptr):
+    tl.store(x_ptr, tl.maximumm(1.0, 2.0))
+
+
+@triton.jit
+def wide(x_ptr):
+    at = tl.arange(0, 65536)[:, None] + tl.arange(0, 65536)[None, :]
+    tl.store(x_ptr + at, 1.0)

@@ -92,6 +92,87 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
     find(name).filter(|builtin| builtin.member)
 }
 
+/// Members of `triton.language` that Triton has and this language lacks: using one is no mistake.
+static NOT_SUPPORTED: &[&str] = &[
+    "advance",
+    "aggregate_replace",
+    "associative_scan",
+    "atomic_add",
+    "atomic_and",
+    "atomic_cas",
+    "atomic_load",
+    "atomic_max",
+    "atomic_min",
+    "atomic_or",
+    "atomic_poll",
+    "atomic_store",
+    "atomic_xchg",
+    "atomic_xor",
+    "bitonic_merge",
+    "block_type",
+    "cat",
+    "condition",
+    "const",
+    "constexpr_type",
+    "cumprod",
+    "cumsum",
+    "dot_scaled",
+    "dtype",
+    "expect_zero",
+    "experimental_descriptor_load",
+    "experimental_descriptor_store",
+    "flip",
+    "float8e4b15",
+    "float8e4b8",
+    "float8e5b16",
+    "gather",
+    "histogram",
+    "inline_asm_elementwise",
+    "interleave",
+    "join",
+    "load_tensor_descriptor",
+    "make_block_ptr",
+    "make_tensor_descriptor",
+    "map_elementwise",
+    "pair_uniform_to_normal",
+    "philox",
+    "philox_impl",
+    "pi32_t",
+    "rand",
+    "rand4x",
+    "randint",
+    "randint4x",
+    "randn",
+    "randn4x",
+    "random",
+    "slice",
+    "sort",
+    "split",
+    "squeeze",
+    "store_tensor_descriptor",
+    "str_to_ty",
+    "swizzle2d",
+    "target_info",
+    "tensor",
+    "tensor_descriptor",
+    "tensor_descriptor_type",
+    "to_tensor",
+    "topk",
+    "TRITON_MAX_TENSOR_NUMEL",
+    "tuple",
+    "tuple_type",
+    "uint_to_uniform_float",
+    "umulhi",
+    "unsqueeze",
+    "void",
+];
+
+/// Whether Triton itself has a member of `triton.language`; members of its submodules and private ones
+/// are not known by name.
+pub fn exists(member: &str) -> bool {
+    member.contains('.') || member.starts_with('_') || NOT_SUPPORTED.contains(&member)
+}
+
 /// Modules below `triton.language`, and the enumeration that works like one.
 pub fn is_module(name: &str) -> bool {
     matches!(
@@ -208,7 +289,7 @@ impl<'a> Lower<'a, '_> {
 pub const MAX_RANK: usize = 16;
 
 /// Triton's limit for the elements of a block.
-const MAX_NUMEL: usize = 1 << 20;
+pub const MAX_NUMEL: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
