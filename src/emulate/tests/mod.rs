@@ -3,6 +3,7 @@
 
 mod files;
 mod random;
+mod templates;
 mod values;
 
 use std::path::Path;
