@@ -316,7 +316,7 @@ impl<'c> Resolved<'c> {
     pub fn best_axis(&self, preferred: usize) -> usize {
         let spread = |axis: usize| -> i64 {
             let (lo, hi) = self.hulls[axis];
-            let n = (self.active[axis].1 - self.active[axis].0) as i64;
+            let n = self.active[axis].1.saturating_sub(self.active[axis].0) as i64;
             if n <= 1 || hi == lo { i64::MAX } else { (hi - lo) / (n - 1) }
         };
         (0..self.rank).min_by_key(|&a| (spread(a), a != preferred, self.rank - a)).unwrap_or(0)
