@@ -93,7 +93,7 @@ impl Part {
 /// Compares under bounds.
 ///
 /// # Panics
-/// When the shapes differ: that is class B (`diagnose::shape_mismatch`) and comes first.
+/// When the shapes differ: callers read the output under the expected shape.
 pub fn compare(got: &Tensor, expected: &Tensor, derived: &Derived) -> Comparison {
     assert_eq!(got.shape(), expected.shape(), "invariant: shapes are compared before values");
     const CHUNK: usize = 1 << 14;
