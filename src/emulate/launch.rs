@@ -96,7 +96,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, sample: None, checks: Checks::default() }
+        Options {
+            threads: 1,
+            dense: false,
+            fuel: 1 << 40,
+            memory: 1 << 30,
+            sample: None,
+            checks: Checks::default(),
+        }
     }
 }
 

@@ -114,8 +114,10 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
     }
     for (param, arg) in kernel.params.iter().zip(args) {
         let elem = kernel.ty(param.value).elem;
-        match (arg, elem) {
-            (Arg::Pointer(view), Elem::Ptr(dtype)) => {
+        let other = || mismatch(format!("`{}` is {elem}; the launch gives {arg:?}", param.name));
+        match arg {
+            Arg::Pointer(view) => {
+                let Elem::Ptr(dtype) = elem else { return other() };
                 let Some(buffer) = memory.buffers.get(view.buffer.0) else {
                     return mismatch(format!("`{}` points into a buffer that does not exist", param.name));
                 };
@@ -132,14 +134,14 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
                     return mismatch(format!("the view of `{}` leaves its buffer {}", param.name, buffer.name));
                 }
             }
-            (Arg::Int(value), elem) if elem.is_integer() => {
+            Arg::Int(value) if elem.is_integer() => {
                 let (min, max) = value::int::bounds(elem);
                 if !(min..=max).contains(value) {
                     return mismatch(format!("`{}` is {elem} and cannot hold {value}", param.name));
                 }
             }
-            (Arg::Float(_), elem) if elem.is_float() => {}
-            _ => return mismatch(format!("`{}` is {elem}; the launch gives {arg:?}", param.name)),
+            Arg::Float(_) if elem.is_float() => {}
+            Arg::Int(_) | Arg::Float(_) => return other(),
         }
     }
     Ok(())

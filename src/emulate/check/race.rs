@@ -124,7 +124,7 @@ impl Shadows {
         let own = program + 1;
         let line = &mut shadow.writer[start..start + len];
         if line.iter().fold(0, |seen, &w| seen | (w & if w == own { 0 } else { !0 })) != 0 {
-            let at = line.iter().position(|&w| w != 0 && w != own).unwrap_or(0);
+            let at = line.iter().position(|&w| w != 0 && w != own).expect("invariant: another program wrote one of them");
             let other = Some(line[at] - 1);
             return Err(Conflict { buffer, element: start + at, other, kind: ConflictKind::WriteWrite });
         }

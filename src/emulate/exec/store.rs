@@ -1,12 +1,13 @@
 //! Stores of tiles: runs of consecutive addresses, line by line.
 
-use super::tile::{LineMask, Scratch, extent, for_each_run, resolve};
+use super::line::{LineMask, for_each_run};
+use super::tile::{Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::check::poison;
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Slot, Tile};
 use crate::emulate::value::int::unsigned;
-use crate::emulate::value::{Cell, Floats, Layout};
+use crate::emulate::value::{Cell, Floats, Layout, misfit};
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
@@ -43,13 +44,17 @@ impl Machine<'_> {
                 dense = super::shape::materialise(cells.get(value), elem, shape, &mut self.pool);
                 &dense
             }
-            other => {
+            other @ (Cell::Ints(_) | Cell::Mask(_)) => {
                 dense = super::shape::ordered(&super::int::wrapped(other, elem), &Layout::row_major(shape));
                 &dense
             }
+            // The dense tape refuses a store of pointers by name.
+            Cell::Ptr(_) | Cell::Ptrs(_) => return Err(Stop::Suspect),
+            empty @ Cell::Empty => misfit(empty, "a value"),
         };
-        let layout = *cell.layout().ok_or(Stop::Suspect)?;
+        let layout = *cell.layout().unwrap_or_else(|| misfit(cell, "a block"));
         let values;
+        let flags;
         let block = match cell {
             Cell::Floats(block) => match &block.lanes {
                 Floats::F32(lanes) => Block::F32(lanes),
@@ -59,11 +64,11 @@ impl Machine<'_> {
                 values = block.values();
                 Block::I64(&values)
             }
-            Cell::Mask(block) => match &block.lanes {
-                crate::emulate::value::MaskLanes::Dense(lanes) => Block::Mask(lanes),
-                crate::emulate::value::MaskLanes::Range { .. } => return Err(Stop::Suspect),
-            },
-            _ => return Err(Stop::Suspect),
+            Cell::Mask(block) => {
+                flags = block.values();
+                Block::Mask(&flags)
+            }
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
         };
         let watched = poison::watched(self.launch.checks);
         let taints = cell.taints().as_ref().filter(|t| t.iter().any(|t| t & watched != 0));
