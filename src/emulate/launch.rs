@@ -1,6 +1,9 @@
 //! What the emulator is asked to run: a grid of one verified kernel over views of buffers; and what
 //! it reports when all went well.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::shape::{Shape, Strides};
 use crate::tensor::Storage;
 
@@ -92,6 +95,8 @@ pub struct Options {
     /// whose linear index is in this list; `None` computes all.
     pub sample: Option<Vec<u64>>,
     pub checks: Checks,
+    /// Ends the launch with [`crate::diag::codes::INTERRUPTED`] soon after it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Options {
@@ -103,6 +108,7 @@ impl Default for Options {
             memory: 1 << 30,
             sample: None,
             checks: Checks::default(),
+            cancel: None,
         }
     }
 }

@@ -44,7 +44,7 @@ use view::Extent;
 ///
 /// # Errors
 /// The first fault in program order, with the kernel's line; [`codes::HOST_LAUNCH`] when arguments do
-/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling.
+/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling; [`codes::INTERRUPTED`] when cancelled.
 pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg], options: &Options) -> diag::Result<RunReport> {
     if options.sample.is_some() {
         return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, "sampled emulation is not offered yet")));
@@ -79,8 +79,9 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
         Vec::new()
     };
     let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
-    let launch =
-        Launch { program, grid, args, extents, names, checks: options.checks, fuel: options.fuel, memory: options.memory };
+    let cancel = options.cancel.as_deref();
+    let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
+    let launch = Launch { program, grid, args, extents, names, checks, fuel, memory: memory_limit, cancel };
     let tape = if options.dense { &program.dense } else { &program.lazy };
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
     let outcome = {

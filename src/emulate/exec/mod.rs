@@ -25,6 +25,7 @@ pub mod term;
 pub mod tile;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::check;
 use super::launch::{Arg, Checks, RunReport};
@@ -57,7 +58,24 @@ pub struct Launch<'l> {
     pub checks: Checks,
     pub fuel: u64,
     pub memory: usize,
+    pub cancel: Option<&'l AtomicBool>,
 }
+
+impl Launch<'_> {
+    /// An error once somebody has cancelled the launch.
+    fn go_on(&self) -> Step {
+        match self.cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => {
+                Err(Stop::Fault(Box::new(Diagnostic::new(&codes::INTERRUPTED, "the emulator was interrupted"))))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Instructions between two looks at the fuel and at who cancels: a block operation may take a
+/// millisecond on the dense tape.
+const POLL: u64 = 256;
 
 /// Everything that makes a program resumable.
 #[derive(Default)]
@@ -159,6 +177,7 @@ impl<'l> Machine<'l> {
 
     /// Runs one program from its start.
     pub fn run(&mut self, linear: u32) -> Step {
+        self.launch.go_on()?;
         let [gx, gy, _] = self.launch.grid;
         self.linear = linear;
         self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
@@ -170,14 +189,22 @@ impl<'l> Machine<'l> {
         outcome
     }
 
+    #[cold]
+    fn poll(&self, next: &Instruction) -> Step {
+        if self.state.fuel == 0 {
+            return Err(Stop::Fault(check::fuel::spent(self, next)));
+        }
+        self.launch.go_on()
+    }
+
     /// Goes on from the program counter until the program returns.
     pub fn resume(&mut self) -> Step {
         let tape = self.tape;
         loop {
             let instruction = &tape.code[self.state.pc];
             self.state.pc += 1;
-            if self.state.fuel == 0 {
-                return Err(Stop::Fault(check::fuel::spent(self, instruction)));
+            if self.state.fuel.is_multiple_of(POLL) {
+                self.poll(instruction)?;
             }
             self.state.fuel -= 1;
             if matches!(instruction.code, Code::Return) {

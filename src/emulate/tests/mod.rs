@@ -1,6 +1,7 @@
 //! Whole kernels, run: a small bench that compiles a kernel from Python and launches it lazy and
 //! dense, on one thread and on two, and demands equal bits and equal faults of all.
 
+mod cancel;
 mod files;
 mod random;
 mod templates;
