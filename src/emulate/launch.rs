@@ -66,7 +66,8 @@ pub struct Checks {
     pub poison: bool,
     /// Loads see only memory that something has written (A010).
     pub uninitialised: bool,
-    /// No two programs write one element, none reads what another wrote (A007, A008).
+    /// No two programs write one element, none reads what another wrote (A007, A008), and no two lanes
+    /// store different values to one element at once (A013).
     pub races: bool,
     /// A quotient by zero reaches no store, address or branch (A009).
     pub division: bool,

@@ -6,8 +6,7 @@
 //! Programs run, or are committed, in order, so the report does not depend on threads. Equal values
 //! are a race all the same: nothing orders the writes.
 //!
-//! Misses: two lanes of one program that store to one element (the last lane wins, as in program
-//! order); races through atomics (not offered yet).
+//! Misses: lanes of one program that meet (see `overlap`); races through atomics (not offered yet).
 
 use crate::diag::{Diagnostic, Place, codes};
 use crate::emulate::exec::Machine;

@@ -9,7 +9,7 @@ use super::shape::materialise;
 use super::store::unsigned_pointee;
 use super::tile::extent;
 use super::{Machine, Step};
-use crate::emulate::check::{bounds, poison, race, uninitialised};
+use crate::emulate::check::{bounds, overlap, poison, race, uninitialised};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
@@ -222,6 +222,7 @@ impl Machine<'_> {
         let id = extent(self.launch, access.arg).buffer;
         let unsigned_elem = unsigned_pointee(self.launch, access.arg);
         self.report.lines_gathered += 1;
+        let mut stored: Vec<(i64, u32)> = Vec::new();
         for lane in 0..access.offsets.len() {
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
@@ -233,6 +234,7 @@ impl Machine<'_> {
                 return self.stop(|| poison::in_store(self, flag, &self.lane_name(shape, lane), name, at));
             }
             self.note_access(id, element, at);
+            stored.push((element as i64, lane as u32));
             let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
             let int = |v: i64| if unsigned_elem { unsigned(v, elem) as i64 } else { v };
             let written = match &value {
@@ -249,6 +251,25 @@ impl Machine<'_> {
                 self.conflict = Some(conflict);
                 return self.stop(|| race::explain(self, conflict, at));
             }
+        }
+        let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
+        let differ = |a: u32, b: u32| {
+            let (a, b) = (a as usize, b as usize);
+            match &value {
+                Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => v[a].to_bits() != v[b].to_bits(),
+                Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => v[a].to_bits() != v[b].to_bits(),
+                Cell::Ints(block) if to_bool => (block.at(a) != 0) != (block.at(b) != 0),
+                Cell::Ints(block) => block.at(a) != block.at(b),
+                Cell::Mask(block) => block.values()[a] != block.values()[b],
+                Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(&value, "a block"),
+            }
+        };
+        if self.launch.checks.races
+            && let Some((element, lanes)) = overlap::conflict(&mut stored, differ)
+        {
+            let offset = element - extent(self.launch, access.arg).pointer;
+            let [first, second] = lanes.map(|lane| self.lane_name(shape, lane as usize));
+            return self.stop(|| overlap::explain(self, access.arg, offset, [&first, &second], at));
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Stores of tiles: runs of consecutive addresses, line by line.
 
-use super::line::{LineMask, for_each_run};
-use super::tile::{Scratch, extent, resolve};
+use super::line::{LineMask, Masks, for_each_run};
+use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
+use crate::emulate::check::overlap::{Marks, conflict};
 use crate::emulate::check::poison;
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Slot, Tile};
@@ -80,7 +81,11 @@ impl Machine<'_> {
         let (program, id) = (self.linear, extent.buffer);
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
-        let Scratch { masks, values: gathered, .. } = &mut self.scratch;
+        let races = self.launch.checks.races;
+        let Scratch { masks, values: gathered, marks, touched: _ } = &mut self.scratch;
+        if races && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
+            return Err(Stop::Suspect);
+        }
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
@@ -145,6 +150,50 @@ impl Machine<'_> {
             })
         })
     }
+}
+
+/// Whether two active lanes of one address have different values. The addresses are marked first: they
+/// are rarely equal, and sorting them is not cheap.
+#[cold]
+fn disagree(tile: &Resolved<'_>, layout: &Layout, block: &Block<'_>, masks: &mut Masks, marks: &mut Marks) -> bool {
+    let (lo, hi) = tile.hull();
+    if marks.begin(lo, hi) {
+        let mut twice = false;
+        each_active(tile, layout, masks, |address, _| twice |= marks.mark(address));
+        if !twice {
+            return false;
+        }
+    }
+    let mut lanes = Vec::new();
+    each_active(tile, layout, masks, |address, place| lanes.push((address, place as u32)));
+    let differ = |a: u32, b: u32| {
+        let (a, b) = (a as usize, b as usize);
+        match block {
+            Block::F32(v) => v[a].to_bits() != v[b].to_bits(),
+            Block::F64(v) => v[a].to_bits() != v[b].to_bits(),
+            Block::I64(v) => v[a] != v[b],
+            Block::Mask(v) => v[a] != v[b],
+        }
+    };
+    conflict(&mut lanes, differ).is_some()
+}
+
+/// Calls `visit(address, place)` for every active lane, where `place` is the lane's in the block.
+fn each_active(tile: &Resolved<'_>, layout: &Layout, masks: &mut Masks, mut visit: impl FnMut(i64, usize)) {
+    let inner = layout.inner_axis();
+    let (term, step) = (tile.terms[inner], layout.stride(inner));
+    let every: Result<(), std::convert::Infallible> = tile.for_each_line(inner, |index| {
+        let (base, place) = (tile.line_base(index, inner), tile.line_place(index, inner, layout));
+        let (range, bytes) = match tile.line_mask(index, inner, masks) {
+            LineMask::Range(from, to) => (from..to, None),
+            LineMask::Lanes(from, to) => (from..to, Some(masks.lanes.as_slice())),
+        };
+        for i in range.filter(|&i| bytes.is_none_or(|b| b[i] != 0)) {
+            visit(base.wrapping_add(term.at(i)), place + i * step);
+        }
+        Ok(())
+    });
+    let Ok(()) = every;
 }
 
 /// Whether the buffer behind a pointer holds unsigned integers.

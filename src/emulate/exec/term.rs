@@ -35,6 +35,21 @@ impl Term<'_> {
     }
 }
 
+impl Term<'_> {
+    /// The smallest distance between two lanes of a range of several; zero where lanes do not rise or
+    /// fall throughout.
+    pub fn gap(&self, from: usize, to: usize) -> i64 {
+        match self {
+            Term::Affine { base: _, step } => step.saturating_abs(),
+            Term::Dense { lanes, lo: _, hi: _ } => {
+                let steps = || lanes[from..to].windows(2).map(|w| w[1].saturating_sub(w[0]));
+                let (least, most) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
+                least.max(most.saturating_neg()).max(0)
+            }
+        }
+    }
+}
+
 const ZERO: Term<'static> = Term::Affine { base: 0, step: 0 };
 
 /// A sum's terms; `None`: suspect.

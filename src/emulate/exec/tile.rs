@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::line::Masks;
 use super::term::{Term, integer, terms};
 use super::{Cells, Launch};
+use crate::emulate::check::overlap;
 use crate::emulate::tape::{Conjunct, Slot, Sum, Tile};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::emulate::value::{Cell, Layout, MaskBlock, MaskLanes};
@@ -58,6 +59,7 @@ pub struct Resolved<'c> {
 pub struct Scratch {
     pub masks: Masks,
     pub touched: Vec<(usize, usize)>,
+    pub marks: overlap::Marks,
     pub values: super::store::Values,
 }
 
@@ -225,6 +227,19 @@ impl<'c> Resolved<'c> {
             if n <= 1 || hi == lo { i64::MAX } else { (hi - lo) / (n - 1) }
         };
         (0..self.rank).min_by_key(|&a| (spread(a), a != preferred, self.rank - a)).expect("invariant: a tile has an axis")
+    }
+
+    /// Whether the terms alone show that no two active lanes have one address.
+    pub fn lanes_apart(&self) -> bool {
+        let mut axes: SmallVec<[(i64, i64); MAX_RANK]> = SmallVec::new();
+        for axis in 0..self.rank {
+            let (from, to) = self.active[axis];
+            if to - from > 1 {
+                let (lo, hi) = self.hulls[axis];
+                axes.push((self.terms[axis].gap(from, to), hi.saturating_sub(lo)));
+            }
+        }
+        overlap::apart(&mut axes)
     }
 
     /// The range of the addresses of the active lanes.

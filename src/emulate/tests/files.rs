@@ -153,6 +153,11 @@ fn races() {
 }
 
 #[test]
+fn overlapping_lanes() {
+    fails("overlap", |checks| checks.races = false);
+}
+
+#[test]
 fn division() {
     fails("division", |checks| checks.division = false);
 }
@@ -184,7 +189,7 @@ fn asserts() {
 #[test]
 fn simplified_kernels_compute_and_fault_the_same() {
     // Limits count instructions, of which a simplified kernel has fewer.
-    let faults = ["assert", "bounds", "coverage", "division", "poison", "race", "uninitialised", "wrapped"];
+    let faults = ["assert", "bounds", "coverage", "division", "overlap", "poison", "race", "uninitialised", "wrapped"];
     let folders = faults.map(|check| format!("fail/{check}"));
     for path in folders.iter().map(String::as_str).chain(["pass"]).flat_map(files) {
         let case = case(&path);
