@@ -23,8 +23,8 @@ fn cpu_nanoseconds() -> u64 {
 }
 
 fn kernel(entry: &str, constants: &[(&str, i64)], pointers: &[&str], ints: &[&str]) -> Program {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate/peers.py");
-    let file = SourceFile::new("peers.py", std::fs::read_to_string(path).expect("the kernels are in the repository"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("benches/kernels/{entry}.py"));
+    let file = SourceFile::new(entry, std::fs::read_to_string(path).expect("the kernels are in the repository"));
     let mut args = Vec::new();
     args.extend(pointers.iter().map(|name| ((*name).to_owned(), ArgSpec::Pointer(DType::F32))));
     args.extend(ints.iter().map(|name| ((*name).to_owned(), ArgSpec::Int { bits: 32 })));
@@ -87,7 +87,7 @@ fn launch(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg]) 
 
 fn vecadd() {
     let n = 1 << 20;
-    let program = kernel("vecadd", &[("BLOCK", 1024)], &["x_ptr", "y_ptr", "out_ptr"], &["n"]);
+    let program = kernel("vecadd", &[("BLOCK", 1024)], &["x_ptr", "y_ptr", "z_ptr"], &["size"]);
     let mut memory = Memory::default();
     let (x, y) = (memory.insert("x", numbers(n)), memory.insert("y", numbers(n)));
     let out = memory.allocate("out", DType::F32, n);
@@ -97,7 +97,7 @@ fn vecadd() {
 
 fn softmax() {
     let n = 1024;
-    let program = kernel("softmax", &[("BLOCK", 1024)], &["out_ptr", "in_ptr"], &["in_stride", "out_stride", "columns"]);
+    let program = kernel("softmax", &[("BLOCK", 1024)], &["y_ptr", "x_ptr"], &["width", "y_stride", "x_stride"]);
     let mut memory = Memory::default();
     let x = memory.insert("x", numbers(n * n));
     let out = memory.allocate("out", DType::F32, n * n);
@@ -108,7 +108,7 @@ fn softmax() {
 
 fn matmul() {
     let n = 512;
-    let ints = ["M", "N", "K", "sam", "sak", "sbk", "sbn", "scm", "scn"];
+    let ints = ["M", "N", "K", "a_stride_m", "a_stride_k", "b_stride_k", "b_stride_n", "c_stride_m", "c_stride_n"];
     let blocks = [("BM", 64), ("BN", 64), ("BK", 32), ("GROUP", 8)];
     let program = kernel("matmul", &blocks, &["a_ptr", "b_ptr", "c_ptr"], &ints);
     let mut memory = Memory::default();
@@ -129,7 +129,7 @@ struct Convolution {
 }
 
 fn convolution(blocks: [usize; 3], [c, h, k, r, stride]: [usize; 5]) -> Convolution {
-    let ints = ["N", "C", "H", "W", "K", "P", "Q", "R", "S", "stride_h", "stride_w", "pad_h", "pad_w"];
+    let ints = ["N", "C", "H", "W", "K", "P", "Q", "R", "S", "STRIDE", "PAD"];
     let [bm, bn, bk] = blocks;
     let constants = [("BM", bm as i64), ("BN", bn as i64), ("BK", bk as i64)];
     let program = kernel("conv2d", &constants, &["x_ptr", "w_ptr", "y_ptr"], &ints);
@@ -139,7 +139,7 @@ fn convolution(blocks: [usize; 3], [c, h, k, r, stride]: [usize; 5]) -> Convolut
     let (x, w) = (memory.insert("x", numbers(c * h * h)), memory.insert("w", numbers(k * c * r * r)));
     let y = memory.allocate("y", DType::F32, k * p * p);
     let mut args = vec![whole(x, &[1, c, h, h]), whole(w, &[k, c, r, r]), whole(y, &[1, k, p, p])];
-    args.extend([1, c, h, h, k, p, p, r, r, stride, stride, pad, pad].map(|v| Arg::Int(v as i64)));
+    args.extend([1, c, h, h, k, p, p, r, r, stride, pad].map(|v| Arg::Int(v as i64)));
     let grid = [(p * p).div_ceil(bm) as u32, k.div_ceil(bn) as u32, 1];
     Convolution { program, memory, args, grid, flop: 2.0 * (p * p * k * c * r * r) as f64 }
 }

@@ -111,7 +111,8 @@ impl DType {
             DType::U32 => value as u32 as i64,
             DType::U16 => value as u16 as i64,
             DType::U8 => value as u8 as i64,
-            _ => value,
+            DType::I64 | DType::U64 | DType::Bool => value,
+            DType::F64 | DType::F32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => value,
         }
     }
 
@@ -182,7 +183,9 @@ impl DType {
             DType::F8E4M3 => "float8e4nv",
             DType::F8E5M2 => "float8e5",
             DType::Bool => "int1",
-            other => other.torch_name(),
+            DType::F64 | DType::F32 | DType::F16 | DType::BF16 => self.torch_name(),
+            DType::I64 | DType::I32 | DType::I16 | DType::I8 => self.torch_name(),
+            DType::U64 | DType::U32 | DType::U16 | DType::U8 => self.torch_name(),
         }
     }
 }

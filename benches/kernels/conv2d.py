@@ -2,6 +2,8 @@ import triton
 import triton.language as tl
 
 
+# compile: conv2d x_ptr=*f32 w_ptr=*f32 y_ptr=*f32 N=i32 C=i32 H=i32 W=i32 K=i32 P=i32 Q=i32 R=i32 S=i32 STRIDE=i32 PAD=i32 BM=64 BN=64 BK=32
+# compile: conv2d x_ptr=*f32 w_ptr=*f32 y_ptr=*f32 N=i32 C=i32 H=i32 W=i32 K=i32 P=i32 Q=i32 R=i32 S=i32 STRIDE=i32 PAD=i32 BM=32 BN=16 BK=16
 @triton.jit
 def conv2d(
     x_ptr, w_ptr, y_ptr, N, C, H, W, K, P, Q, R, S, STRIDE, PAD,

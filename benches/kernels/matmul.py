@@ -2,6 +2,8 @@ import triton
 import triton.language as tl
 
 
+# compile: matmul a_ptr=*f32 b_ptr=*f32 c_ptr=*f32 M=i32 N=i32 K=i32 a_stride_m=i32 a_stride_k=i32 b_stride_k=i32 b_stride_n=i32 c_stride_m=i32 c_stride_n=i32 BM=64 BN=64 BK=32 GROUP=8
+# compile: matmul a_ptr=*f32 b_ptr=*f32 c_ptr=*f32 M=i32 N=i32 K=i32 a_stride_m=i32 a_stride_k=i32 b_stride_k=i32 b_stride_n=i32 c_stride_m=i32 c_stride_n=i32 BM=16 BN=32 BK=16 GROUP=2
 @triton.jit
 def matmul(
     a_ptr, b_ptr, c_ptr, M, N, K, a_stride_m, a_stride_k, b_stride_k, b_stride_n, c_stride_m, c_stride_n,

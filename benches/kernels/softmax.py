@@ -2,6 +2,8 @@ import triton
 import triton.language as tl
 
 
+# compile: softmax y_ptr=*f32 x_ptr=*f32 width=i32 y_stride=i32 x_stride=i32 BLOCK=1024
+# compile: softmax y_ptr=*f32 x_ptr=*f32 width=i32 y_stride=i32 x_stride=i32 BLOCK=64
 @triton.jit
 def softmax(y_ptr, x_ptr, width, y_stride, x_stride, BLOCK: tl.constexpr):
     """Softmax of one row a program; the row fits in a block."""

@@ -71,6 +71,7 @@ codes! {
     UNINITIALISED_READ = "A010", Bug, "load of memory that nothing has written";
     INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
     ASSERT_FAILED = "A012", Bug, "assertion failed";
+    LANES_DISAGREE = "A013", Bug, "lanes of one store disagree";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

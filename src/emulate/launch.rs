@@ -1,6 +1,9 @@
 //! What the emulator is asked to run: a grid of one verified kernel over views of buffers; and what
 //! it reports when all went well.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::shape::{Shape, Strides};
 use crate::tensor::Storage;
 
@@ -63,7 +66,8 @@ pub struct Checks {
     pub poison: bool,
     /// Loads see only memory that something has written (A010).
     pub uninitialised: bool,
-    /// No two programs write one element, none reads what another wrote (A007, A008).
+    /// No two programs write one element, none reads what another wrote (A007, A008), and no two lanes
+    /// store different values to one element at once (A013).
     pub races: bool,
     /// A quotient by zero reaches no store, address or branch (A009).
     pub division: bool,
@@ -92,11 +96,21 @@ pub struct Options {
     /// whose linear index is in this list; `None` computes all.
     pub sample: Option<Vec<u64>>,
     pub checks: Checks,
+    /// Ends the launch with [`crate::diag::codes::INTERRUPTED`] soon after it becomes true.
+    pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, sample: None, checks: Checks::default() }
+        Options {
+            threads: 1,
+            dense: false,
+            fuel: 1 << 40,
+            memory: 1 << 30,
+            sample: None,
+            checks: Checks::default(),
+            cancel: None,
+        }
     }
 }
 

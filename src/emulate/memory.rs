@@ -211,7 +211,7 @@ fn copy_into(storage: &mut Storage, start: usize, line: Line<'_>) {
         (Storage::F64(to), Line::F64(v)) => to[start..start + v.len()].copy_from_slice(v),
         (Storage::I64(to), Line::I64(v)) => to[start..start + v.len()].copy_from_slice(v),
         (Storage::Bool(to), Line::Bool(v)) => to[start..start + v.len()].copy_from_slice(v),
-        _ => unreachable!("launch arguments have their parameters' carriers"),
+        _ => unreachable!("invariant: launch arguments have their parameters' carriers"),
     }
 }
 
@@ -232,7 +232,7 @@ impl Port<'_> {
         match self {
             Port::Direct(committer) => &committer.memory.buffers[id.0],
             Port::Journalled { memory, .. } => &memory.buffers[id.0],
-            Port::Closed => unreachable!("a machine runs with its port open"),
+            Port::Closed => unreachable!("invariant: a machine runs with its port open"),
         }
     }
 
@@ -243,7 +243,7 @@ impl Port<'_> {
                 journal.push(buffer, start, line);
                 Ok(())
             }
-            Port::Closed => unreachable!("a machine runs with its port open"),
+            Port::Closed => unreachable!("invariant: a machine runs with its port open"),
         }
     }
 

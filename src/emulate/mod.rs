@@ -44,7 +44,7 @@ use view::Extent;
 ///
 /// # Errors
 /// The first fault in program order, with the kernel's line; [`codes::HOST_LAUNCH`] when arguments do
-/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling.
+/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling; [`codes::INTERRUPTED`] when cancelled.
 pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg], options: &Options) -> diag::Result<RunReport> {
     if options.sample.is_some() {
         return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, "sampled emulation is not offered yet")));
@@ -79,8 +79,9 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
         Vec::new()
     };
     let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
-    let launch =
-        Launch { program, grid, args, extents, names, checks: options.checks, fuel: options.fuel, memory: options.memory };
+    let cancel = options.cancel.as_deref();
+    let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
+    let launch = Launch { program, grid, args, extents, names, checks, fuel, memory: memory_limit, cancel };
     let tape = if options.dense { &program.dense } else { &program.lazy };
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
     let outcome = {
@@ -114,8 +115,10 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
     }
     for (param, arg) in kernel.params.iter().zip(args) {
         let elem = kernel.ty(param.value).elem;
-        match (arg, elem) {
-            (Arg::Pointer(view), Elem::Ptr(dtype)) => {
+        let other = || mismatch(format!("`{}` is {elem}; the launch gives {arg:?}", param.name));
+        match arg {
+            Arg::Pointer(view) => {
+                let Elem::Ptr(dtype) = elem else { return other() };
                 let Some(buffer) = memory.buffers.get(view.buffer.0) else {
                     return mismatch(format!("`{}` points into a buffer that does not exist", param.name));
                 };
@@ -132,14 +135,14 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
                     return mismatch(format!("the view of `{}` leaves its buffer {}", param.name, buffer.name));
                 }
             }
-            (Arg::Int(value), elem) if elem.is_integer() => {
+            Arg::Int(value) if elem.is_integer() => {
                 let (min, max) = value::int::bounds(elem);
                 if !(min..=max).contains(value) {
                     return mismatch(format!("`{}` is {elem} and cannot hold {value}", param.name));
                 }
             }
-            (Arg::Float(_), elem) if elem.is_float() => {}
-            _ => return mismatch(format!("`{}` is {elem}; the launch gives {arg:?}", param.name)),
+            Arg::Float(_) if elem.is_float() => {}
+            Arg::Int(_) | Arg::Float(_) => return other(),
         }
     }
     Ok(())

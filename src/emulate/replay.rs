@@ -27,7 +27,7 @@ pub fn replay<'l>(launch: &'l Launch<'l>, port: Port<'l>, program: u32, report: 
             Some(race::Conflict { other: Some(other), buffer, element, kind: _ }) => {
                 Box::new(with_other(&machine, *diagnostic, other, race::Watch { buffer, element, span: None }))
             }
-            _ => diagnostic,
+            Some(race::Conflict { other: None, buffer: _, element: _, kind: _ }) | None => diagnostic,
         }),
     };
     let (_, port) = machine.take_apart();
@@ -52,6 +52,6 @@ fn with_other(machine: &Machine<'_>, diagnostic: Diagnostic, other: u32, watch: 
     let ran = replayed.prepare().and_then(|()| replayed.run(other));
     match replayed.watch.and_then(|w| w.span) {
         Some(span) if ran.is_ok() => race::with_other(diagnostic, machine, other, span),
-        _ => diagnostic,
+        Some(_) | None => diagnostic,
     }
 }

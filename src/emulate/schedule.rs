@@ -111,11 +111,11 @@ pub fn run_batches<'l>(
         for (index, ran) in outcomes.into_iter().enumerate() {
             let from = next + index as u32 * share;
             for (program, ran) in (from..).zip(ran) {
-                let journal = workers[index].as_ref().map(|(_, journal)| journal);
-                let clean = match (ran, journal) {
-                    (Ran::Fault(diagnostic), _) => return Err(diagnostic),
-                    (Ran::Done(entries), Some(journal)) => committer.commit(program, journal, entries).is_ok(),
-                    (Ran::Done(_) | Ran::Suspect, _) => false,
+                let (_, journal) = workers[index].as_ref().expect("invariant: a worker that ran leaves its journal");
+                let clean = match ran {
+                    Ran::Fault(diagnostic) => return Err(diagnostic),
+                    Ran::Done(entries) => committer.commit(program, journal, entries).is_ok(),
+                    Ran::Suspect => false,
                 };
                 if !clean {
                     let again =
@@ -144,7 +144,7 @@ fn replay_committed(
     let (port, outcome) = replay(&short, Port::Direct(committer), program, report);
     match port {
         Port::Direct(committer) => (committer.shadows, outcome),
-        Port::Journalled { .. } | Port::Closed => (super::check::race::Shadows::default(), outcome),
+        Port::Journalled { .. } | Port::Closed => unreachable!("invariant: a replay gives back the port it was given"),
     }
 }
 
@@ -170,7 +170,7 @@ fn run_share(
     };
     let entries = |machine: &Machine<'_>| match &machine.port {
         Port::Journalled { journal, .. } => journal.len(),
-        Port::Direct(_) | Port::Closed => 0,
+        Port::Direct(_) | Port::Closed => unreachable!("invariant: a share of a batch is journalled"),
     };
     let mut outcomes = Vec::new();
     for program in programs {
@@ -194,7 +194,7 @@ fn run_share(
     let (parts, port) = machine.take_apart();
     let journal = match port {
         Port::Journalled { journal, .. } => journal,
-        Port::Direct(_) | Port::Closed => Journal::default(),
+        Port::Direct(_) | Port::Closed => unreachable!("invariant: a share of a batch is journalled"),
     };
     *worker = Some((parts, journal));
     outcomes

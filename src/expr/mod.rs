@@ -13,12 +13,13 @@ pub mod index;
 pub mod parse;
 pub mod print;
 pub mod proof;
+pub mod scalar;
 pub mod simplify;
 pub mod typing;
 
 use std::collections::HashMap;
 
-use crate::dtype::DType;
+use crate::dtype::{Carrier, DType};
 
 /// A node of an [`Expr`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -180,10 +181,10 @@ impl ExprBuilder {
 
     /// A constant of any dtype: `value` is truncated for integers, compared with 0 for bool.
     pub fn number(&mut self, value: f64, dtype: DType) -> ExprId {
-        let constant = match dtype {
-            DType::Bool => Constant::Bool(value != 0.0),
-            _ if dtype.is_integer() => Constant::Int(value as i64),
-            _ => Constant::float(value),
+        let constant = match dtype.carrier() {
+            Carrier::Bool => Constant::Bool(value != 0.0),
+            Carrier::I64 => Constant::Int(value as i64),
+            Carrier::F32 | Carrier::F64 => Constant::float(value),
         };
         self.node(Node::Constant(constant), dtype)
     }
@@ -249,7 +250,13 @@ impl ExprBuilder {
         for &(node, dtype) in &expr.nodes {
             let id = match node {
                 Node::Read(k) => reads[k as usize],
-                _ => self.node(node.with_operands(|id| map[id.0 as usize]), dtype),
+                Node::Coordinate(_)
+                | Node::Constant(_)
+                | Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Compare(..)
+                | Node::Select(..)
+                | Node::Cast(_) => self.node(node.with_operands(|id| map[id.0 as usize]), dtype),
             };
             map.push(id);
         }

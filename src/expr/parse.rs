@@ -259,7 +259,12 @@ impl<'a> Parser<'a> {
             } else if self.take("-") {
                 let negative = match self.item()? {
                     Index::Constant(c) => Index::Constant(c.wrapping_neg()),
-                    other => Index::Mul(Box::new(other), -1),
+                    other @ (Index::Dim(_)
+                    | Index::Read(_)
+                    | Index::Add(..)
+                    | Index::Mul(..)
+                    | Index::FloorDiv(..)
+                    | Index::Mod(..)) => Index::Mul(Box::new(other), -1),
                 };
                 sum = Index::Add(Box::new(sum), Box::new(negative));
             } else {
@@ -301,7 +306,7 @@ impl<'a> Parser<'a> {
     fn integer(&mut self) -> Result<i64> {
         match self.number()? {
             Some(Constant::Int(value)) => Ok(value),
-            _ => self.error("an integer is missing"),
+            Some(Constant::Float(_) | Constant::Bool(_)) | None => self.error("an integer is missing"),
         }
     }
 

@@ -116,7 +116,14 @@ impl fmt::Display for Index {
                 match &**b {
                     Index::Constant(c) if *c < 0 && *c != i64::MIN => write!(f, " - {}", -c),
                     Index::Add(..) => write!(f, " + ({b})"),
-                    _ => write!(f, " + {b}"),
+                    Index::Constant(_)
+                    | Index::Dim(_)
+                    | Index::Read(_)
+                    | Index::Mul(..)
+                    | Index::FloorDiv(..)
+                    | Index::Mod(..) => {
+                        write!(f, " + {b}")
+                    }
                 }
             }
             Index::Mul(a, c) => write!(f, "{}*{c}", Factor(a)),

@@ -4,8 +4,8 @@
 //! matter under masks (relu, scaling by a constant, |x| at 0) and is silent where a known zero
 //! meets an unknown factor: 0 · ∞ is NaN.
 
-use super::eval::apply;
-use super::{Constant, Expr, Node, operands};
+use super::eval::{apply, known};
+use super::{Constant, Expr, Node};
 
 /// The value of the expression where its k-th read is `value`, when that alone decides it.
 pub fn value_where(expr: &Expr, k: u32, value: Constant) -> Option<Constant> {
@@ -19,12 +19,10 @@ pub fn value_where(expr: &Expr, k: u32, value: Constant) -> Option<Constant> {
             Node::Select(c, a, b) => match of(c) {
                 Some(Constant::Bool(true)) => of(a),
                 Some(Constant::Bool(false)) => of(b),
-                _ => of(a).filter(|_| of(a) == of(b)),
+                Some(Constant::Float(_) | Constant::Int(_)) | None => of(a).filter(|_| of(a) == of(b)),
             },
-            _ => {
-                let mut known = true;
-                operands(node, |id| known &= of(id).is_some());
-                if known { apply(node, dtype, |id| of(id).expect("invariant: all operands are known")) } else { None }
+            Node::Constant(_) | Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Cast(_) => {
+                known(node, of).and_then(|of| apply(node, dtype, |id| (of(id), expr.nodes()[id.0 as usize].1)))
             }
         };
         lanes.push(lane);

@@ -4,7 +4,7 @@
 //! for every operand, NaN, ∞ and −0 included (so x + 0.0 stays: −0 + 0 is +0; x · 0.0 stays: ∞ · 0
 //! is NaN). Nothing is reassociated. Explicit casts go only where they change no value.
 
-use super::eval::apply;
+use super::eval::{apply, known};
 use super::{Binary, Constant, Expr, ExprBuilder, ExprId, Node, Unary};
 use crate::dtype::DType;
 
@@ -22,19 +22,18 @@ pub fn simplify(expr: &Expr) -> Expr {
 
 fn constant(b: &ExprBuilder, id: ExprId) -> Option<Constant> {
     match b.get(id) {
-        (Node::Constant(c), dtype) => apply(Node::Constant(c), dtype, |_| c),
-        _ => None,
+        (Node::Constant(c), dtype) => apply(Node::Constant(c), dtype, |_| (c, dtype)),
+        (Node::Read(_) | Node::Coordinate(_) | Node::Unary(..) | Node::Binary(..), _) => None,
+        (Node::Compare(..) | Node::Select(..) | Node::Cast(_), _) => None,
     }
 }
 
 /// A node over constants becomes one.
 fn fold(b: &mut ExprBuilder, node: Node, dtype: DType) -> Option<ExprId> {
-    let mut all = true;
-    super::operands(node, |id| all &= constant(b, id).is_some());
-    if !all || matches!(node, Node::Constant(_)) {
+    if matches!(node, Node::Constant(_)) {
         return None;
     }
-    let value = apply(node, dtype, |id| constant(b, id).expect("invariant: all operands are constants"))?;
+    let value = known(node, |id| constant(b, id)).and_then(|of| apply(node, dtype, |id| (of(id), b.dtype(id))))?;
     Some(b.node(Node::Constant(value), dtype))
 }
 
@@ -42,25 +41,25 @@ fn fold(b: &mut ExprBuilder, node: Node, dtype: DType) -> Option<ExprId> {
 fn shorter(b: &mut ExprBuilder, node: Node, dtype: DType) -> Option<ExprId> {
     match node {
         Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) | Node::Compare(..) => None,
-        Node::Unary(op @ (Unary::Not | Unary::Neg), a) => match b.get(a).0 {
-            Node::Unary(inner, x) if inner == op => Some(x),
-            _ => None,
-        },
-        Node::Unary(op @ (Unary::Abs | Unary::Floor | Unary::Ceil | Unary::RoundEven), a) => match b.get(a).0 {
-            Node::Unary(inner, _) if inner == op => Some(a),
-            _ => None,
-        },
-        Node::Unary(..) => None,
+        Node::Unary(op, a) => {
+            let Node::Unary(inner, x) = b.get(a).0 else { return None };
+            match op {
+                Unary::Not | Unary::Neg => (inner == op).then_some(x),
+                Unary::Abs | Unary::Floor | Unary::Ceil | Unary::RoundEven => (inner == op).then_some(a),
+                Unary::Exp | Unary::Log | Unary::Sqrt | Unary::Rsqrt | Unary::Sin | Unary::Cos => None,
+                Unary::Tanh | Unary::Erf | Unary::Sigmoid => None,
+            }
+        }
         Node::Binary(op, x, y) => binary(b, op, x, y, dtype),
         Node::Select(c, x, y) => match constant(b, c) {
             Some(Constant::Bool(true)) => Some(x),
             Some(Constant::Bool(false)) => Some(y),
-            _ => (x == y).then_some(x),
+            Some(Constant::Float(_) | Constant::Int(_)) | None => (x == y).then_some(x),
         },
-        Node::Cast(a) => match b.get(a) {
-            (Node::Cast(x), between) if b.dtype(x) == dtype && represents(between, dtype) => Some(x),
-            _ => None,
-        },
+        Node::Cast(a) => {
+            let (Node::Cast(x), between) = b.get(a) else { return None };
+            (b.dtype(x) == dtype && represents(between, dtype)).then_some(x)
+        }
     }
 }
 
@@ -68,7 +67,7 @@ fn binary(b: &ExprBuilder, op: Binary, x: ExprId, y: ExprId, dtype: DType) -> Op
     let one = |id| match constant(b, id) {
         Some(Constant::Float(bits)) => f64::from_bits(bits) == 1.0,
         Some(Constant::Int(v)) => v == 1,
-        _ => false,
+        Some(Constant::Bool(_)) | None => false,
     };
     let int = |id, want| constant(b, id) == Some(Constant::Int(want));
     let truth = |id, want| constant(b, id) == Some(Constant::Bool(want));

@@ -72,7 +72,13 @@ impl Expr {
                 Some(t) => Some(format!("r{k} is {t} and used as {dtype}")),
                 None => Some(format!("r{k} where there are {} reads", reads.len())),
             },
-            _ => complaint(node, dtype, |id| self.nodes()[id.0 as usize].1),
+            Node::Coordinate(_)
+            | Node::Constant(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Compare(..)
+            | Node::Select(..)
+            | Node::Cast(_) => complaint(node, dtype, |id| self.nodes()[id.0 as usize].1),
         })
     }
 }

@@ -3,7 +3,8 @@
 
 use smallvec::SmallVec;
 
-use super::eval::{Evaluator, Frame, fits};
+use super::eval::Evaluator;
+use super::frame::{Frame, fits};
 use super::modules::HostModule;
 use super::trace::HostTensor;
 use super::value::Value;

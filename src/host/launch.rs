@@ -1,7 +1,8 @@
 //! `kernel[grid](…)`: arguments bound to the kernel's parameters, as Triton's own launcher does.
 
 use super::call::Args;
-use super::eval::{Evaluator, Frame};
+use super::eval::Evaluator;
+use super::frame::Frame;
 use super::modules::HostModule;
 use super::trace::{Event, KernelArg, KernelLaunch};
 use super::value::Value;

@@ -6,8 +6,9 @@
 //! integers and *tensor descriptors* (storage, dtype, shape, strides, offset; no elements).
 //!
 //! * [`modules`] holds the parsed files and refuses module-level code that could change them.
-//! * [`eval`] runs statements and expressions, [`call`] everything that is called, [`view`] the
-//!   views of tensors, [`launch`] the binding of arguments to a kernel's parameters.
+//! * [`eval`] runs entries and expressions ([`names`], [`operators`]), [`statement`] what they stand in
+//!   ([`frame`]), [`call`] everything that is called, [`view`] the views of tensors, [`launch`] the
+//!   binding of arguments to a kernel's parameters.
 //! * [`prepare`] is what `prepare(weights)` computes, as data; [`prepare_eval`] gives it elements.
 //!
 //! Integers are Python's (`//` and `%` floor) up to 64 bits. Anything outside the subset is
@@ -22,7 +23,11 @@ pub mod trace;
 
 mod call;
 mod eval;
+mod frame;
 mod launch;
+mod names;
+mod operators;
+mod statement;
 mod torch_call;
 mod value;
 mod view;

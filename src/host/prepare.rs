@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use super::HostArg;
 use super::call::Args;
-use super::eval::{Evaluator, Frame};
+use super::eval::Evaluator;
+use super::frame::Frame;
 use super::modules::Modules;
 use super::value::Value;
 use super::view;

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::call::Args;
-use super::eval::{Evaluator, Frame};
+use super::eval::Evaluator;
+use super::frame::Frame;
 use super::trace::{Event, Fill};
 use super::value::Value;
 use crate::diag;

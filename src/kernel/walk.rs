@@ -132,6 +132,37 @@ pub fn regions_mut(kind: &mut InstKind) -> Vec<&mut Region> {
     }
 }
 
+/// Whether an instruction itself loads or stores; its regions are not asked.
+pub fn touches_memory(kind: &InstKind) -> bool {
+    match kind {
+        InstKind::Load { ptr: _, mask: _, other: _ } | InstKind::Store { ptr: _, value: _, mask: _ } => true,
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::ExpandDims { value: _, axis: _ }
+        | InstKind::Broadcast(_)
+        | InstKind::Trans { value: _, order: _ }
+        | InstKind::Reshape(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::Reduce { operands: _, axis: _, combine: _ }
+        | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+        | InstKind::If { condition: _, then: _, otherwise: _ }
+        | InstKind::While { init: _, before: _, after: _ }
+        | InstKind::Assert { condition: _, message: _ } => false,
+    }
+}
+
 /// Whether an instruction only computes its results from its operands: it may be shared, moved to
 /// where its operands are known, or dropped. Integer division is not pure: a zero divisor is a fault
 /// that must neither vanish nor appear.

@@ -1,5 +1,6 @@
 //! How a long run tells its caller where it is, and how the caller stops it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diag::{Diagnostic, Result, codes};
@@ -20,13 +21,18 @@ impl Observer for Silent {
     fn step(&self, _: &str) {}
 }
 
-/// Set from outside (Ctrl-C) to end a run at its next step.
+/// Set from outside (Ctrl-C) to end a run at its next step, and an emulated launch within it.
 #[derive(Debug, Default)]
-pub struct Cancel(AtomicBool);
+pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// For what runs long by itself and looks at the flag now and then.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
     }
 
     /// An error once cancelled.

@@ -75,8 +75,9 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Report> {
     let subject = Subject::read(name, files)?;
-    let executor =
-        Executor::new(&subject.modules, emulate::Options { threads: options.jobs, fuel: FUEL, ..emulate::Options::default() });
+    let emulating =
+        emulate::Options { threads: options.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
+    let executor = Executor::new(&subject.modules, emulating);
     let selected: Vec<bool> =
         subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
     if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
@@ -115,6 +116,8 @@ pub fn run(
         }
         report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
     }
+    // What a launch that was interrupted left behind is no verdict.
+    cancel.check()?;
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
@@ -124,10 +127,12 @@ pub fn run(
             observer.step(layer);
             cancel.check()
         };
-        report.chain = Some(match known.chain() {
-            Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
-            None => chain::verify(&subject, &executor, &step)?,
-        });
+        let chain = match known.chain() {
+            Some(chain) => Ok(ChainReport { launches: subject.launches.len(), ..chain }),
+            None => chain::verify(&subject, &executor, &step),
+        };
+        cancel.check()?;
+        report.chain = Some(chain?);
     }
     Ok(report)
 }

@@ -3,6 +3,10 @@
 //! Every node of the expression is evaluated for a whole block before the next one (a register a
 //! node). Floats are carried as f64; in fp32 each result is rounded to f32, which for + − · ÷ √ is
 //! the correctly rounded f32 result, since f64 has more than twice its digits.
+//!
+//! A lane without a value (an integer divided by zero, a float that does not fit the integer type it is
+//! cast to) is noted beside the registers and is an error only when it reaches the output: a `select`
+//! may choose the other side.
 
 use std::ops::Range;
 
@@ -11,10 +15,9 @@ use rayon::prelude::*;
 use super::Math;
 use super::access::Reader;
 use super::bridge::hold;
-use super::scalar;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType, FloatFormat};
-use crate::expr::{Constant, Expr, ExprId, Node};
+use crate::expr::{Constant, Expr, ExprId, Node, operands, scalar};
 use crate::graph::op::Map;
 use crate::shape;
 use crate::tensor::{Storage, Tensor};
@@ -72,16 +75,21 @@ impl Lanes {
 }
 
 /// The lanes of every node of a Map's body for a range of output elements: `F64`, `I64` or `Bool`
-/// storage by the node's carrier.
+/// storage by the node's carrier. Lanes without a value hold zero.
+///
+/// # Errors
+/// When the last node has a lane without a value, or an operator is not one of its operands' type.
 pub fn registers(map: &Map, reader: &Reader, range: Range<usize>, math: Math) -> Result<Vec<Storage>> {
     let mut registers: Vec<Storage> = Vec::with_capacity(map.body.nodes().len());
+    let mut missing: Vec<Missing> = Vec::with_capacity(map.body.nodes().len());
     for &(node, dtype) in map.body.nodes() {
+        let mut holes = inherited(node, &registers, &missing);
         let lanes = match node {
             Node::Read(k) => reader.fetch(k as usize, range.clone(), None)?,
             Node::Coordinate(k) => coordinate(map, k as usize, range.clone(), dtype),
             Node::Constant(constant) => splat(constant, dtype, range.len()),
             Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) | Node::Cast(_) => {
-                compute(&map.body, node, dtype, &registers, math).ok_or_else(|| undefined(map, node, dtype))?
+                compute(&map.body, node, dtype, &registers, math, &mut holes).ok_or_else(|| undefined(map, node, dtype))?
             }
         };
         if !holds(&lanes, dtype) {
@@ -89,8 +97,53 @@ pub fn registers(map: &Map, reader: &Reader, range: Range<usize>, math: Math) ->
             return Err(Box::new(Diagnostic::new(&codes::GRAPH_INVALID, message)));
         }
         registers.push(lanes);
+        missing.push(holes);
     }
-    Ok(registers)
+    match missing.pop().flatten().and_then(|holes| holes.iter().position(|&hole| hole != 0)) {
+        Some(lane) => Err(no_value(map, range.start + lane)),
+        None => Ok(registers),
+    }
+}
+
+/// One byte a lane: whether it lacks a value; `None` when every lane has one.
+type Missing = Option<Vec<u8>>;
+
+/// The lanes that lack a value because their operands do.
+fn inherited(node: Node, registers: &[Storage], missing: &[Missing]) -> Missing {
+    let of = |id: ExprId| missing[id.0 as usize].as_ref();
+    if let Node::Select(c, a, b) = node {
+        if [c, a, b].into_iter().all(|id| of(id).is_none()) {
+            return None;
+        }
+        let hole = |id: ExprId, i: usize| of(id).map_or(0, |holes| holes[i]);
+        let chosen = |(i, &side): (usize, &u8)| hole(c, i) | if side != 0 { hole(a, i) } else { hole(b, i) };
+        return Some(Lanes::bools(&registers[c.0 as usize]).iter().enumerate().map(chosen).collect());
+    }
+    let mut all: Missing = None;
+    operands(node, |id| match (&mut all, of(id)) {
+        (_, None) => {}
+        (None, Some(holes)) => all = Some(holes.clone()),
+        (Some(all), Some(holes)) => all.iter_mut().zip(holes).for_each(|(lane, hole)| *lane |= hole),
+    });
+    all
+}
+
+fn no_value(map: &Map, element: usize) -> Box<Diagnostic> {
+    let message = format!("{}: element {element} of the output has no value", map.label);
+    let note = "an integer was divided by zero, or a float was cast to an integer type that it does not fit";
+    Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message).note(note))
+}
+
+/// Lanes that may lack a value; where one does, it is marked and the lane is zero.
+fn filled(lanes: impl Iterator<Item = Option<i64>>, missing: &mut Missing) -> Vec<i64> {
+    let len = lanes.size_hint().0;
+    let mark = |(i, lane): (usize, Option<i64>)| {
+        lane.unwrap_or_else(|| {
+            missing.get_or_insert_with(|| vec![0; len])[i] = 1;
+            0
+        })
+    };
+    lanes.enumerate().map(mark).collect()
 }
 
 /// Whether lanes are those of a dtype's carrier.
@@ -110,7 +163,7 @@ fn undefined(map: &Map, node: Node, dtype: DType) -> Box<Diagnostic> {
         Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) | Node::Select(..) | Node::Cast(_) => format!("{node:?}"),
     };
     let message = format!("{}: {operator} is not defined on these {dtype} elements", map.label);
-    Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message).note("an integer divisor of zero is undefined too"))
+    Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, message))
 }
 
 fn coordinate(map: &Map, k: usize, range: Range<usize>, dtype: DType) -> Storage {
@@ -118,7 +171,7 @@ fn coordinate(map: &Map, k: usize, range: Range<usize>, dtype: DType) -> Storage
     let at = move |i: usize| i / inner % map.dims[k];
     match dtype.carrier() {
         Carrier::F64 | Carrier::F32 => Storage::F64(range.map(|i| at(i) as f64).collect()),
-        Carrier::I64 => Storage::I64(range.map(|i| at(i) as i64).collect()),
+        Carrier::I64 => Storage::I64(range.map(|i| dtype.wrap(at(i) as i64)).collect()),
         Carrier::Bool => Storage::Bool(range.map(|i| (at(i) != 0) as u8).collect()),
     }
 }
@@ -141,8 +194,9 @@ fn rounding(dtype: DType, math: Math) -> Option<FloatFormat> {
     if math == Math::F32 && dtype != DType::F64 { DType::F32.format() } else { None }
 }
 
-/// One operator over whole registers; `None` when it is not defined on its operands.
-fn compute(body: &Expr, node: Node, dtype: DType, registers: &[Storage], math: Math) -> Option<Storage> {
+/// One operator over whole registers; `None` when it is not one of its operands' type. Adds the lanes
+/// that have no value to `missing`.
+fn compute(body: &Expr, node: Node, dtype: DType, registers: &[Storage], math: Math, missing: &mut Missing) -> Option<Storage> {
     let lanes = |id: ExprId| &registers[id.0 as usize];
     let of = |id: ExprId| body.nodes()[id.0 as usize].1;
     match node {
@@ -153,7 +207,10 @@ fn compute(body: &Expr, node: Node, dtype: DType, registers: &[Storage], math: M
                 Some(Storage::F64(float(a.iter().map(|&a| scalar::unary(op, a).unwrap_or(f64::NAN)), dtype, math)))
             }
             Storage::I64(a) => a.iter().map(|&a| scalar::unary_integer(op, a, dtype)).collect::<Option<_>>().map(Storage::I64),
-            Storage::Bool(a) => (op == crate::expr::Unary::Not).then(|| Storage::Bool(a.iter().map(|&a| 1 - a).collect())),
+            Storage::Bool(a) => {
+                let one = |&a: &u8| scalar::unary_bool(op, a != 0).map(u8::from);
+                a.iter().map(one).collect::<Option<_>>().map(Storage::Bool)
+            }
             Storage::F32(_) => None,
         },
         Node::Binary(op, a, b) => match (lanes(a), lanes(b)) {
@@ -163,23 +220,20 @@ fn compute(body: &Expr, node: Node, dtype: DType, registers: &[Storage], math: M
                 Some(Storage::F64(float(pairs.map(|(&a, &b)| scalar::binary(op, a, b).unwrap_or(f64::NAN)), dtype, math)))
             }
             (Storage::I64(a), Storage::I64(b)) => {
-                let pairs = a.iter().zip(b);
-                pairs.map(|(&a, &b)| scalar::binary_integer(op, a, b, dtype)).collect::<Option<_>>().map(Storage::I64)
+                scalar::binary_integer(op, 1, 1, dtype)?;
+                let pairs = a.iter().zip(b).map(|(&a, &b)| scalar::binary_integer(op, a, b, dtype));
+                Some(Storage::I64(filled(pairs, missing)))
             }
             (Storage::Bool(a), Storage::Bool(b)) => {
-                let pairs = a.iter().zip(b);
-                let one =
-                    |(&a, &b): (&u8, &u8)| scalar::binary_integer(op, a as i64, b as i64, DType::U8).map(|v| (v != 0) as u8);
-                pairs.map(one).collect::<Option<_>>().map(Storage::Bool)
+                let one = |(&a, &b): (&u8, &u8)| scalar::binary_bool(op, a != 0, b != 0).map(u8::from);
+                a.iter().zip(b).map(one).collect::<Option<_>>().map(Storage::Bool)
             }
             (Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) | Storage::F32(_), _) => None,
         },
         Node::Compare(op, a, b) => {
-            let unsigned = of(a) == DType::U64;
             let lanes = match (lanes(a), lanes(b)) {
                 (Storage::F64(a), Storage::F64(b)) => zip(a, b, |a, b| scalar::compare(op, a, b) as u8),
-                (Storage::I64(a), Storage::I64(b)) if unsigned => zip(a, b, |a, b| scalar::compare(op, a as u64, b as u64) as u8),
-                (Storage::I64(a), Storage::I64(b)) => zip(a, b, |a, b| scalar::compare(op, a, b) as u8),
+                (Storage::I64(x), Storage::I64(y)) => zip(x, y, |x, y| scalar::compare_integers(op, x, y, of(a)) as u8),
                 (Storage::Bool(a), Storage::Bool(b)) => zip(a, b, |a, b| scalar::compare(op, a, b) as u8),
                 (Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) | Storage::F32(_), _) => return None,
             };
@@ -194,7 +248,7 @@ fn compute(body: &Expr, node: Node, dtype: DType, registers: &[Storage], math: M
                 (Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) | Storage::F32(_), _) => None,
             }
         }
-        Node::Cast(a) => cast(lanes(a), of(a), dtype, math),
+        Node::Cast(a) => cast(lanes(a), of(a), dtype, math, missing),
     }
 }
 
@@ -215,28 +269,24 @@ fn choose<T: Copy>(condition: &[u8], then: &[T], other: &[T]) -> Vec<T> {
 
 /// A conversion. A float cast rounds when its target has fewer digits than its source, in f64 too: a
 /// cast is part of the function. Widening rounds nothing.
-fn cast(lanes: &Storage, from: DType, to: DType, math: Math) -> Option<Storage> {
+fn cast(lanes: &Storage, from: DType, to: DType, math: Math, missing: &mut Missing) -> Option<Storage> {
     let narrower = match (from.format(), to.format()) {
         (Some(source), Some(target)) => (math == Math::F32 || target.digits < source.digits).then_some(target),
-        (None, target) => target,
-        (Some(_), None) => None,
+        (None, _) | (Some(_), None) => None,
     };
     let round = |v: f64| narrower.map_or(v, |format| format.round(v));
     Some(match (to.carrier(), lanes) {
         (Carrier::F64 | Carrier::F32, Storage::F64(a)) => Storage::F64(a.iter().map(|&v| round(v)).collect()),
-        (Carrier::F64 | Carrier::F32, Storage::I64(a)) if from == DType::U64 => {
-            Storage::F64(a.iter().map(|&v| round(v as u64 as f64)).collect())
+        (Carrier::F64 | Carrier::F32, Storage::I64(a)) => {
+            Storage::F64(a.iter().map(|&v| scalar::integer_to_float(v, from, to)).collect())
         }
-        // One rounding: to f32 through f64 would round twice.
-        (Carrier::F32, Storage::I64(a)) if to == DType::F32 => Storage::F64(a.iter().map(|&v| v as f32 as f64).collect()),
-        (Carrier::F64 | Carrier::F32, Storage::I64(a)) => Storage::F64(a.iter().map(|&v| round(v as f64)).collect()),
         (Carrier::F64 | Carrier::F32, Storage::Bool(a)) => Storage::F64(a.iter().map(|&v| v as f64).collect()),
-        (Carrier::I64, Storage::F64(a)) => Storage::I64(a.iter().map(|&v| to.wrap(v as i64)).collect()),
+        (Carrier::I64, Storage::F64(a)) => Storage::I64(filled(a.iter().map(|&v| scalar::float_to_integer(v, to)), missing)),
         (Carrier::I64, Storage::I64(a)) => Storage::I64(a.iter().map(|&v| to.wrap(v)).collect()),
         (Carrier::I64, Storage::Bool(a)) => Storage::I64(a.iter().map(|&v| v as i64).collect()),
         (Carrier::Bool, Storage::F64(a)) => Storage::Bool(a.iter().map(|&v| (v != 0.0) as u8).collect()),
         (Carrier::Bool, Storage::I64(a)) => Storage::Bool(a.iter().map(|&v| (v != 0) as u8).collect()),
         (Carrier::Bool, Storage::Bool(a)) => Storage::Bool(a.clone()),
-        (_, Storage::F32(_)) => return None,
+        (Carrier::F64 | Carrier::F32 | Carrier::I64 | Carrier::Bool, Storage::F32(_)) => return None,
     })
 }

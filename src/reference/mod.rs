@@ -15,7 +15,6 @@ mod conv;
 mod map;
 mod matmul;
 mod pool;
-pub mod scalar;
 pub mod seeded;
 mod softmax;
 mod spatial;

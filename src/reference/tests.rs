@@ -401,15 +401,21 @@ fn casts_round_where_they_narrow() {
         let y = run(narrow.clone(), &operands, &dims, DType::F32, math).unwrap();
         assert_eq!(lanes(&y), [1.0, f64::INFINITY]);
     }
-    let integer = pointwise("cast", &dims, |b| {
-        let x = b.read(0, DType::F32);
-        let as_int = b.cast(x, DType::I8);
-        let limit = b.node(crate::expr::Node::Constant(crate::expr::Constant::Int(-100)), DType::I8);
-        let below = b.compare(Compare::Lt, as_int, limit);
-        b.select(below, limit, as_int)
-    });
+    let integer = |guarded: bool| {
+        pointwise("cast", &dims, move |b| {
+            let x = b.read(0, DType::F32);
+            let as_int = b.cast(x, DType::I8);
+            let limit = b.float(100.0, DType::F32);
+            let most = b.node(crate::expr::Node::Constant(crate::expr::Constant::Int(100)), DType::I8);
+            let above = b.compare(Compare::Gt, x, limit);
+            if guarded { b.select(above, most, as_int) } else { as_int }
+        })
+    };
     let operands = [f32s(&dims, &[-1.9, 130.0]), f32s(&[2], &[0.0; 2])];
-    assert_eq!(run(integer, &operands, &dims, DType::I8, Math::F64).unwrap().as_i64().unwrap(), [-1, -100]);
+    let guarded = run(integer(true), &operands, &dims, DType::I8, Math::F64).unwrap();
+    assert_eq!(guarded.as_i64().unwrap(), [-1, 100], "the lane without a value is not chosen");
+    let refused = run(integer(false), &operands, &dims, DType::I8, Math::F64).unwrap_err();
+    assert_eq!((refused.code.id, refused.message.as_str()), ("M009", "cast: element 1 of the output has no value"));
 }
 
 #[test]
@@ -429,7 +435,8 @@ fn integer_operators_wrap_and_refuse() {
     assert_eq!(with(Binary::DivFloor, [-7, 7], [2, -2]).unwrap(), [-4, -4]);
     assert_eq!(with(Binary::Mul, [1 << 30, 3], [4, 5]).unwrap(), [0, 15]);
     assert_eq!(with(Binary::Pow, [-2, 3], [3, -1]).unwrap(), [-8, 0]);
-    assert_eq!(with(Binary::DivTrunc, [1, 1], [1, 0]).unwrap_err().code.id, "M009");
+    let by_zero = with(Binary::DivTrunc, [1, 1], [1, 0]).unwrap_err();
+    assert_eq!((by_zero.code.id, by_zero.message.as_str()), ("M009", "op: element 1 of the output has no value"));
     let exp = pointwise("exp", &[1, 2], |b| {
         let x = b.read(0, DType::I32);
         b.unary(Unary::Exp, x)

@@ -297,8 +297,9 @@ impl<'a> Writer<'a> {
         Ok(self.part(a, part, &coord))
     }
 
-    /// An index expression; floor division and modulo are shifted where a dividend may be negative,
-    /// because Triton's truncate.
+    /// An index expression. Triton's `//` and `%` truncate: a dividend that may be negative is shifted by a
+    /// multiple of the divisor; where nobody knows how negative it is (an index that is read), the
+    /// remainder is brought up by the divisor and taken once more.
     fn index(&mut self, space: &Space, index: &Index, reads: &[String], used: &mut [bool]) -> Result<Text> {
         Ok(match index {
             Index::Dim(d) => self.coordinate(space, *d, used)?,
@@ -316,8 +317,16 @@ impl<'a> Writer<'a> {
                 Text::new(format!("{} * {c}", self.index(space, a, reads, used)?.at(Strength::Product)), Strength::Product)
             }
             Index::FloorDiv(a, c) | Index::Mod(a, c) => {
+                let floors = matches!(index, Index::FloorDiv(..));
                 let inner = self.index(space, a, reads, used)?;
-                let low = bounds(a, &space.dims).map_or(0, |b| b.0);
+                let Some((low, _)) = bounds(a, &space.dims) else {
+                    let inner = inner.at(Strength::Product);
+                    let remainder = format!("({inner} % {c} + {c}) % {c}");
+                    return Ok(Text::new(
+                        if floors { format!("({inner} - {remainder}) // {c}") } else { remainder },
+                        Strength::Product,
+                    ));
+                };
                 let shift = if low < 0 { -low.div_euclid(*c) } else { 0 };
                 let dividend = if shift == 0 {
                     inner
@@ -325,10 +334,12 @@ impl<'a> Writer<'a> {
                     Text::new(format!("{} + {}", inner.at(Strength::Sum), shift * c), Strength::Sum)
                 };
                 let dividend = dividend.at(Strength::Product);
-                match index {
-                    Index::Mod(..) => Text::new(format!("{dividend} % {c}"), Strength::Product),
-                    _ if shift == 0 => Text::new(format!("{dividend} // {c}"), Strength::Product),
-                    _ => Text::new(format!("{dividend} // {c} - {shift}"), Strength::Sum),
+                if !floors {
+                    Text::new(format!("{dividend} % {c}"), Strength::Product)
+                } else if shift == 0 {
+                    Text::new(format!("{dividend} // {c}"), Strength::Product)
+                } else {
+                    Text::new(format!("{dividend} // {c} - {shift}"), Strength::Sum)
                 }
             }
             Index::Read(k) => {

@@ -133,7 +133,7 @@ pub fn bounds(index: &Index, dims: &[usize]) -> Option<(i64, i64)> {
             (a0.div_euclid(*c), a1.div_euclid(*c))
         }
         Index::Mod(a, c) => {
-            let (a0, a1) = bounds(a, dims)?;
+            let Some((a0, a1)) = bounds(a, dims) else { return Some((0, c - 1)) };
             if a0.div_euclid(*c) == a1.div_euclid(*c) { (a0.rem_euclid(*c), a1.rem_euclid(*c)) } else { (0, c - 1) }
         }
         Index::Read(_) => return None,

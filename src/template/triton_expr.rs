@@ -54,7 +54,8 @@ impl Text {
 pub fn compute_dtype(dtype: DType) -> DType {
     match dtype {
         DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
-        other => other,
+        DType::F64 | DType::F32 | DType::Bool => dtype,
+        DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::U64 | DType::U32 | DType::U16 | DType::U8 => dtype,
     }
 }
 
@@ -118,10 +119,7 @@ impl Printer<'_> {
         }
         let of = |id: ExprId| &texts[id.0 as usize];
         let ty = |id: ExprId| expr.nodes()[id.0 as usize].1;
-        let constant = |id: ExprId| match expr.nodes()[id.0 as usize].0 {
-            Node::Constant(c) => Some(c),
-            _ => None,
-        };
+        let constant = |id: ExprId| if let Node::Constant(c) = expr.nodes()[id.0 as usize].0 { Some(c) } else { None };
         let call = |name: &str, args: &[ExprId]| {
             let args: Vec<&str> = args.iter().map(|&a| of(a).text.as_str()).collect();
             Text::atom(format!("{name}({})", args.join(", ")))
@@ -130,10 +128,7 @@ impl Printer<'_> {
             Node::Read(k) => Text::atom(self.reads[k as usize].clone()),
             Node::Coordinate(k) => {
                 let text = (self.coordinate)(k as usize);
-                match dtype {
-                    DType::I32 => text,
-                    _ => cast(&text, dtype),
-                }
+                if dtype == DType::I32 { text } else { cast(&text, dtype) }
             }
             Node::Constant(c) => literal(c, dtype),
             Node::Unary(op, a) => match op {
@@ -153,9 +148,10 @@ impl Printer<'_> {
                 Unary::Ceil => call("tl.ceil", &[a]),
                 Unary::Tanh => tanh(self, &of(a).text.clone()),
                 Unary::RoundEven => {
-                    let (limit, magic) = match compute_dtype(dtype) {
-                        DType::F64 => ("2251799813685248.0", "6755399441055744.0"),
-                        _ => ("4194304.0", "12582912.0"),
+                    let (limit, magic) = if dtype == DType::F64 {
+                        ("2251799813685248.0", "6755399441055744.0")
+                    } else {
+                        ("4194304.0", "12582912.0")
                     };
                     let x = &of(a).text;
                     Text::atom(format!("tl.where(tl.abs({x}) < {limit}, {x} + {magic} - {magic}, {x})"))
@@ -201,9 +197,12 @@ impl Printer<'_> {
             }
             Node::Compare(op, a, b) => {
                 // Coordinates fit 32 bits, so comparing them needs no 64-bit lanes.
-                let narrow = |id: ExprId, with: ExprId| match (expr.nodes()[id.0 as usize].0, constant(with)) {
-                    (Node::Coordinate(k), Some(Constant::Int(_))) => (self.coordinate)(k as usize),
-                    _ => of(id).clone(),
+                let narrow = |id: ExprId, with: ExprId| {
+                    if let (Node::Coordinate(k), Some(Constant::Int(_))) = (expr.nodes()[id.0 as usize].0, constant(with)) {
+                        (self.coordinate)(k as usize)
+                    } else {
+                        of(id).clone()
+                    }
                 };
                 let (left, right) = (narrow(a, b), narrow(b, a));
                 let symbol = match op {
@@ -235,13 +234,24 @@ impl Printer<'_> {
 /// Operands whose text stands twice in the node's own.
 fn repeated(node: Node, dtype: DType, of: impl Fn(ExprId) -> Node) -> Vec<ExprId> {
     match node {
-        Node::Binary(Binary::MaxNan | Binary::MinNan, a, b) => match of(b) {
-            Node::Constant(c) if is_zero(Some(c)) => vec![a],
-            _ => Vec::new(),
+        Node::Binary(op, a, b) => match op {
+            Binary::MaxNan | Binary::MinNan => match of(b) {
+                Node::Constant(c) if is_zero(Some(c)) => vec![a],
+                Node::Constant(_) | Node::Read(_) | Node::Coordinate(_) => Vec::new(),
+                Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) | Node::Cast(_) => Vec::new(),
+            },
+            Binary::DivFloor if !dtype.is_unsigned() => vec![a, b],
+            Binary::Pow => vec![a],
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::DivTrunc | Binary::DivFloor => Vec::new(),
+            Binary::MinNum | Binary::MaxNum | Binary::And | Binary::Or | Binary::Xor => Vec::new(),
         },
-        Node::Binary(Binary::DivFloor, a, b) if !dtype.is_unsigned() => vec![a, b],
-        Node::Binary(Binary::Pow, a, _) | Node::Unary(Unary::Tanh | Unary::RoundEven, a) => vec![a],
-        _ => Vec::new(),
+        Node::Unary(op, a) => match op {
+            Unary::Tanh | Unary::RoundEven => vec![a],
+            Unary::Neg | Unary::Not | Unary::Abs | Unary::Exp | Unary::Log | Unary::Sqrt | Unary::Rsqrt => Vec::new(),
+            Unary::Sin | Unary::Cos | Unary::Erf | Unary::Sigmoid | Unary::Floor | Unary::Ceil => Vec::new(),
+        },
+        Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => Vec::new(),
+        Node::Compare(..) | Node::Select(..) | Node::Cast(_) => Vec::new(),
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod bounds;
 pub mod coverage;
 pub mod fuel;
+pub mod overlap;
 pub mod poison;
 pub mod race;
 pub mod uninitialised;

@@ -6,8 +6,7 @@
 //! Programs run, or are committed, in order, so the report does not depend on threads. Equal values
 //! are a race all the same: nothing orders the writes.
 //!
-//! Misses: two lanes of one program that store to one element (the last lane wins, as in program
-//! order); races through atomics (not offered yet).
+//! Misses: lanes of one program that meet (see `overlap`); races through atomics (not offered yet).
 
 use crate::diag::{Diagnostic, Place, codes};
 use crate::emulate::exec::Machine;
@@ -124,7 +123,7 @@ impl Shadows {
         let own = program + 1;
         let line = &mut shadow.writer[start..start + len];
         if line.iter().fold(0, |seen, &w| seen | (w & if w == own { 0 } else { !0 })) != 0 {
-            let at = line.iter().position(|&w| w != 0 && w != own).unwrap_or(0);
+            let at = line.iter().position(|&w| w != 0 && w != own).expect("invariant: another program wrote one of them");
             let other = Some(line[at] - 1);
             return Err(Conflict { buffer, element: start + at, other, kind: ConflictKind::WriteWrite });
         }

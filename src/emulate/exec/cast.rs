@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::elementwise::map1;
 use super::float::scalar as float_scalar;
-use super::int::wrapped;
+use super::int::{scalar as int_scalar, wrapped};
 use crate::emulate::value::int::{bounds, unsigned, wrap};
 use crate::emulate::value::round::{round_f32, round_lanes, round_scalar};
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::{CastKind, Elem};
 
 /// `Err` names what is not supported.
@@ -61,7 +61,7 @@ fn ints(a: &Cell, to: Elem, pool: &mut Pool, f: impl Fn(i64) -> i64) -> Cell {
             let lanes = block.values().iter().map(|&x| f(x.into())).collect();
             Cell::Ints(IntBlock::renormalised(block.layout, lanes, block.taints.clone()))
         }
-        other => other.clone(),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Floats(_) | Cell::Ptrs(_) => misfit(a, "integers"),
     }
 }
 
@@ -99,7 +99,7 @@ fn to_float(a: &Cell, to: Elem, pool: &mut Pool, small: impl Fn(i64) -> f64, any
             let lanes: Vec<i64> = b.values().iter().map(|&x| x.into()).collect();
             block(b.layout, &lanes, true, b.taints.clone(), pool)
         }
-        other => other.clone(),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Floats(_) | Cell::Ptrs(_) => misfit(a, "integers"),
     }
 }
 
@@ -172,7 +172,10 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F64 => x.to_bits() as i64,
             Elem::F32 => i64::from((x as f32).to_bits() as i32),
             Elem::F16 => i64::from(half::f16::from_f64(x).to_bits() as i16),
-            _ => i64::from(half::bf16::from_f64(x).to_bits() as i16),
+            Elem::BF16 => i64::from(half::bf16::from_f64(x).to_bits() as i16),
+            Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
+                unreachable!("invariant: bits are taken of floats, and 8-bit ones are refused when a kernel is compiled")
+            }
         }
     };
     let value = |x: i64| -> f64 {
@@ -180,7 +183,10 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F64 => f64::from_bits(x as u64),
             Elem::F32 => f32::from_bits(x as u32).into(),
             Elem::F16 => half::f16::from_bits(x as u16).to_f64(),
-            _ => half::bf16::from_bits(x as u16).to_f64(),
+            Elem::BF16 => half::bf16::from_bits(x as u16).to_f64(),
+            Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
+                unreachable!("invariant: bits become floats, and 8-bit ones are refused when a kernel is compiled")
+            }
         }
     };
     if matches!(from, Elem::Ptr(_)) || matches!(to, Elem::Ptr(_)) {
@@ -221,15 +227,20 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
         (false, true) => match wrapped(a, from) {
             Cell::Ints(block) => {
                 let taints = without_wrap(&block.taints);
-                let lanes = match to {
-                    Elem::F64 => Floats::F64(Arc::new(block.values().iter().map(|&x| value(x)).collect())),
-                    Elem::F32 => Floats::F32(Arc::new(block.values().iter().map(|&x| f32::from_bits(x as u32)).collect())),
-                    _ => Floats::F32(Arc::new(block.values().iter().map(|&x| value(x) as f32).collect())),
+                let values = block.values();
+                let lanes = if to == Elem::F64 {
+                    Floats::F64(Arc::new(values.iter().map(|&x| value(x)).collect()))
+                } else if to == Elem::F32 {
+                    Floats::F32(Arc::new(values.iter().map(|&x| f32::from_bits(x as u32)).collect()))
+                } else {
+                    Floats::F32(Arc::new(values.iter().map(|&x| value(x) as f32).collect()))
                 };
                 Cell::Floats(FloatBlock { layout: block.layout, lanes, taints })
             }
-            Cell::Int(s) => Cell::Float(Scalar { value: value(s.value), taint: s.taint & !taint::WRAPPED }),
-            other => other,
+            other => {
+                let s = int_scalar(&other);
+                Cell::Float(Scalar { value: value(s.value), taint: s.taint & !taint::WRAPPED })
+            }
         },
     })
 }

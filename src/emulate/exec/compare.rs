@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use super::elementwise::{Side, common_layout, map2, reorder, united_taints};
 use super::float::{scalar as float_scalar, side_f32, side_f64};
-use super::int::wrapped;
+use super::int::{scalar as int_scalar, wrapped};
 use crate::emulate::value::int::unsigned;
 use crate::emulate::value::{
-    Cell, FloatBlock, Floats, IntBlock, IntLanes, Layout, MaskBlock, Pointer, Pool, PtrBlock, Scalar, taint,
+    Cell, FloatBlock, Floats, IntBlock, IntLanes, Layout, MaskBlock, Pointer, Pool, PtrBlock, Scalar, misfit, taint,
 };
 use crate::kernel::ir::{Elem, FloatPredicate, IntPredicate};
 
 pub fn int_lane(predicate: IntPredicate, elem: Elem, x: i64, y: i64) -> bool {
     let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    // A true i1 is −1 to signed predicates.
+    let (x, y) = if elem == Elem::I1 { (-x, -y) } else { (x, y) };
     match predicate {
         IntPredicate::Eq => x == y,
         IntPredicate::Ne => x != y,
@@ -33,7 +35,7 @@ pub fn int_lane(predicate: IntPredicate, elem: Elem, x: i64, y: i64) -> bool {
 pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
     let (a, b) = (wrapped(a, elem), wrapped(b, elem));
     let Some(layout) = common_layout(&[&a, &b]) else {
-        let (Cell::Int(x), Cell::Int(y)) = (&a, &b) else { return Cell::Int(Scalar { value: 0, taint: taint::POISON }) };
+        let (x, y) = (int_scalar(&a), int_scalar(&b));
         return Cell::Int(Scalar { value: int_lane(predicate, elem, x.value, y.value).into(), taint: x.taint | y.taint });
     };
     if pool.lazy
@@ -48,16 +50,14 @@ pub fn ints(predicate: IntPredicate, elem: Elem, a: &Cell, b: &Cell, pool: &mut 
         (Cell::Mask(_), _) | (_, Cell::Mask(_)) => {
             let side = |c: &Cell| match c {
                 Cell::Mask(m) => Side::Many(reorder(m.values(), &m.layout, &layout)).owned(),
-                Cell::Int(s) => Side::One((s.value & 1) as u8),
-                _ => Side::One(0),
+                other => Side::One((int_scalar(other).value & 1) as u8),
             };
             map2(&side(&a), &side(&b), &mut out, |x, y| int_lane(predicate, elem, x.into(), y.into()).into());
         }
         _ => {
             let side = |c: &Cell| match c {
                 Cell::Ints(block) => Side::Many(reorder(block.values(), &block.layout, &layout)).owned(),
-                Cell::Int(s) => Side::One(s.value),
-                _ => Side::One(0),
+                other => Side::One(int_scalar(other).value),
             };
             let (x, y) = (side(&a), side(&b));
             match predicate {
@@ -130,7 +130,8 @@ fn affine_range(predicate: IntPredicate, elem: Elem, block: &IntBlock, s: Scalar
         (IntPredicate::GeS, false) => (0, leading(v - 1)),
         (IntPredicate::LeS, false) => (leading(v), n as usize),
         (IntPredicate::LtS, false) => (leading(v - 1), n as usize),
-        _ => return None,
+        (IntPredicate::Eq | IntPredicate::Ne, _) => return None,
+        (IntPredicate::LtU | IntPredicate::LeU | IntPredicate::GtU | IntPredicate::GeU, _) => return None,
     };
     Some(MaskBlock::range(n as usize, from, to))
 }
@@ -179,7 +180,7 @@ pub fn select(condition: &Cell, a: &Cell, b: &Cell, elem: Elem, pool: &mut Pool)
         return Ok(tainted(chosen, c.taint));
     }
     let layout = common_layout(&[condition, a, b]).expect("invariant: a condition that is no scalar is a block");
-    let Cell::Mask(mask) = condition else { return Err("a select whose condition is no mask") };
+    let Cell::Mask(mask) = condition else { misfit(condition, "a mask") };
     let c = reorder(mask.values(), &mask.layout, &layout);
     let taints = chosen_taints(condition, &c, a, b, &layout);
     let n = layout.stored();
@@ -197,8 +198,7 @@ pub fn select(condition: &Cell, a: &Cell, b: &Cell, elem: Elem, pool: &mut Pool)
         Elem::I1 => {
             let side = |cell: &Cell| match cell {
                 Cell::Mask(m) => Side::Many(reorder(m.values(), &m.layout, &layout)).owned(),
-                Cell::Int(s) => Side::One((s.value & 1) as u8),
-                _ => Side::One(0),
+                other => Side::One((int_scalar(other).value & 1) as u8),
             };
             let mut out = pool.u8(n);
             choose(&c, &side(a), &side(b), &mut out);
@@ -222,8 +222,7 @@ pub fn select(condition: &Cell, a: &Cell, b: &Cell, elem: Elem, pool: &mut Pool)
 fn select_ints(c: &[u8], a: &Cell, b: &Cell, layout: Layout, taints: Option<Arc<Vec<u8>>>, pool: &mut Pool) -> IntBlock {
     let side = |cell: &Cell| match cell {
         Cell::Ints(block) => Side::Many(reorder(block.values(), &block.layout, &layout)).owned(),
-        Cell::Int(s) => Side::One(s.value),
-        _ => Side::One(0),
+        other => Side::One(int_scalar(other).value),
     };
     let mut out = pool.i64(layout.stored());
     choose(c, &side(a), &side(b), &mut out);
@@ -234,7 +233,9 @@ fn provenance(cell: &Cell) -> u32 {
     match cell {
         Cell::Ptr(p) => p.arg,
         Cell::Ptrs(block) => block.arg,
-        _ => u32::MAX,
+        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_) => {
+            misfit(cell, "a pointer")
+        }
     }
 }
 
@@ -242,7 +243,9 @@ fn offsets(cell: &Cell) -> Cell {
     match cell {
         Cell::Ptr(p) => Cell::Int(Scalar { value: p.offset, taint: p.taint }),
         Cell::Ptrs(block) => Cell::Ints(block.offsets.clone()),
-        other => other.clone(),
+        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_) => {
+            misfit(cell, "a pointer")
+        }
     }
 }
 
@@ -264,7 +267,9 @@ fn choose_avx2<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T
 #[inline(always)]
 fn choose_body<T: Copy>(c: &[u8], a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [T]) {
     match (a, b) {
-        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => unreachable!("operands of a select are in one layout"),
+        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => {
+            unreachable!("invariant: operands of a select are in one layout")
+        }
         (Side::Many(a), Side::Many(b)) => {
             for (((o, &c), &x), &y) in out.iter_mut().zip(c).zip(a.iter()).zip(b.iter()) {
                 *o = if c != 0 { x } else { y };

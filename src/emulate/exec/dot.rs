@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
-use super::load::{Source, copy_lines};
+use super::float::scalar as float_scalar;
+use super::int::wrapped;
+use super::load::{Filled, Source, TileCopy};
 use super::shape::ordered;
 use super::tile::{extent, resolve};
 use super::{Machine, Step, Stop};
@@ -19,7 +21,7 @@ use crate::emulate::launch::BufferId;
 use crate::emulate::simd;
 use crate::emulate::tape::{self, DotOperand, Instruction, LoadTile};
 use crate::emulate::value::round::round_lanes;
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, misfit, taint};
 use crate::kernel::ir::{DotPrecision, Elem};
 use crate::tensor::Storage;
 
@@ -51,12 +53,12 @@ impl Operand {
 impl Machine<'_> {
     pub(super) fn dot(&mut self, dot: &tape::Dot, at: &Instruction) -> Step<Cell> {
         if matches!(dot.acc_elem, Elem::F32 | Elem::F16) && dot.elem.is_float() && dot.elem != Elem::F64 {
-            return self.dot_f32(dot, at);
+            return self.dot_f32(dot);
         }
         self.dot_wide(dot, at)
     }
 
-    fn dot_f32(&mut self, dot: &tape::Dot, at: &Instruction) -> Step<Cell> {
+    fn dot_f32(&mut self, dot: &tape::Dot) -> Step<Cell> {
         let (m, n, k) = (dot.m, dot.n, dot.k);
         let acc = if dot.take_acc { self.take(dot.acc) } else { self.cell(dot.acc).clone() };
         let vector_m = match acc.layout() {
@@ -67,8 +69,8 @@ impl Machine<'_> {
         let tf32 = dot.precision == DotPrecision::Tf32 && dot.elem == Elem::F32;
         let may_view = self.tape.lazy && !tf32;
         // The vector operand with its non-k axis fastest, the scalar operand as it comes.
-        let a = self.operand(&dot.a, m, k, 0, vector_m, may_view, &mut scratch.a, at)?;
-        let b = self.operand(&dot.b, k, n, 1, !vector_m, may_view, &mut scratch.b, at)?;
+        let a = self.operand(&dot.a, m, k, 0, vector_m, may_view, &mut scratch.a)?;
+        let b = self.operand(&dot.b, k, n, 1, !vector_m, may_view, &mut scratch.b)?;
         if tf32 {
             truncate(&mut scratch.a);
             truncate(&mut scratch.b);
@@ -106,10 +108,7 @@ impl Machine<'_> {
     }
 
     fn take(&mut self, slot: tape::Slot) -> Cell {
-        match slot.space() {
-            tape::Space::Local(i) => std::mem::take(&mut self.state.cells.local[i]),
-            tape::Space::Launch(_) | tape::Space::Table(..) => self.cell(slot).clone(),
-        }
+        self.state.cells.take(slot).unwrap_or_else(|| self.cell(slot).clone())
     }
 
     /// Whether A's lanes run along m better than B's along n.
@@ -134,7 +133,7 @@ impl Machine<'_> {
             }
             cell => {
                 let Cell::Floats(FloatBlock { lanes: Floats::F32(lanes), taints, .. }) = ordered(&cell, &layout) else {
-                    return (vec![f32::NAN; n], Some(vec![taint::POISON; n]));
+                    misfit(&cell, "an accumulator of f32 lanes")
                 };
                 drop(cell);
                 let lanes = match Arc::try_unwrap(lanes) {
@@ -161,7 +160,6 @@ impl Machine<'_> {
         vector: bool,
         may_view: bool,
         out: &mut Vec<f32>,
-        at: &Instruction,
     ) -> Step<Operand> {
         let shape = [rows, columns];
         out.resize(rows * columns, 0.0);
@@ -190,7 +188,7 @@ impl Machine<'_> {
                         });
                         Ok(Operand::copied(inner, shape, outer, outer_taints))
                     }
-                    _ => self.unsupported("a dot of these operands", at),
+                    other => misfit(other, "an operand of f32 lanes"),
                 }
             }
         }
@@ -227,8 +225,10 @@ impl Machine<'_> {
         let best = resolved.best_axis(outer);
         let inner = if vector { outer } else { best };
         let (other, missing) = match load.other.map(|slot| self.state.cells.get(slot)) {
-            Some(Cell::Float(s)) => (s.value as f32, s.taint),
-            Some(_) => return Err(Stop::Suspect),
+            Some(other) => {
+                let s = float_scalar(other);
+                (s.value as f32, s.taint)
+            }
             None => (0.0, taint::MASKED),
         };
         let layout = Layout::with_inner(&shape, inner);
@@ -236,28 +236,18 @@ impl Machine<'_> {
         let scratch = &mut self.scratch;
         scratch.touched.clear();
         let bounds = self.launch.checks.bounds;
-        let mut source = Source { memory, extent, bounds, touched: observed.then_some(&mut scratch.touched) };
+        let source = Source { memory, extent, bounds, touched: observed.then_some(&mut scratch.touched) };
+        let masks = &mut scratch.masks;
         if best == inner || resolved.empty {
-            let masks = &mut scratch.masks;
-            copy_lines(&resolved, inner, &layout, &mut source, other, missing, out, &mut taints, masks, &mut self.report)?;
+            let filled = Filled { out, taints: &mut taints, masks, report: &mut self.report };
+            TileCopy::new(&resolved, source, inner, &layout, (other, missing)).run(filled)?;
         } else {
             // Copy along the axis that runs, then turn.
             let natural = Layout::with_inner(&shape, best);
             let mut copy = self.pool.f32(out.len());
             let mut natural_taints = None;
-            let masks = &mut scratch.masks;
-            copy_lines(
-                &resolved,
-                best,
-                &natural,
-                &mut source,
-                other,
-                missing,
-                &mut copy,
-                &mut natural_taints,
-                masks,
-                &mut self.report,
-            )?;
+            let filled = Filled { out: &mut copy, taints: &mut natural_taints, masks, report: &mut self.report };
+            TileCopy::new(&resolved, source, best, &natural, (other, missing)).run(filled)?;
             transpose(&copy, shape[best], shape[1 - best], out);
             taints = natural_taints.map(|t| super::elementwise::reorder(t.into(), &natural, &layout).into_owned());
             self.pool.give_back_f32(copy);
@@ -276,7 +266,7 @@ impl Machine<'_> {
             None => scratch,
             Some((id, first)) => match &self.port.buffer(id).lanes {
                 Storage::F32(memory) => &memory[first..],
-                Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => unreachable!("only f32 buffers are viewed"),
+                Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => unreachable!("invariant: only f32 buffers are viewed"),
             },
         }
     }
@@ -290,9 +280,10 @@ impl Machine<'_> {
                 DotOperand::Cell(slot) => self.cell(*slot).clone(),
                 DotOperand::Load(load, _) => self.load_tile(load, at)?,
             };
-            cells.push(super::shape::materialise(&cell, dot.elem, &shape, &mut self.pool));
+            cells.push(super::shape::materialise(&wrapped(&cell, dot.elem), dot.elem, &shape, &mut self.pool));
         }
-        let acc = super::shape::materialise(&self.cell(dot.acc).clone(), dot.acc_elem, &[m, n], &mut self.pool);
+        let acc = wrapped(self.cell(dot.acc), dot.acc_elem);
+        let acc = super::shape::materialise(&acc, dot.acc_elem, &[m, n], &mut self.pool);
         let layout = Layout::row_major(&[m, n]);
         let mut flags = vec![0u8; m * n];
         for i in 0..m {
@@ -302,7 +293,6 @@ impl Machine<'_> {
                     (0..k).fold(flag(&acc, i * n + j), |f, p| f | flag(&cells[0], i * k + p) | flag(&cells[1], p * n + j));
             }
         }
-        let taints = taint::seal(flags);
         match (&cells[0], &cells[1], &acc) {
             (Cell::Floats(a), Cell::Floats(b), Cell::Floats(c)) => {
                 let at = |block: &FloatBlock, i: usize| match &block.lanes {
@@ -313,16 +303,21 @@ impl Machine<'_> {
                     let (row, column) = (i / n, i % n);
                     (0..k).fold(at(c, i), |s, p| at(a, row * k + p).mul_add(at(b, p * n + column), s))
                 };
-                Ok(Cell::Floats(FloatBlock { layout, lanes: Floats::F64(Arc::new((0..m * n).map(sum).collect())), taints }))
+                let lanes = Floats::F64(Arc::new((0..m * n).map(sum).collect()));
+                Ok(Cell::Floats(FloatBlock { layout, lanes, taints: taint::seal(flags) }))
             }
             (Cell::Ints(a), Cell::Ints(b), Cell::Ints(c)) => {
                 let (a, b, c) = (a.values(), b.values(), c.values());
                 let sum = |i: usize| {
                     let (row, column) = (i / n, i % n);
-                    let total = (0..k).fold(c[i], |s, p| s.wrapping_add(a[row * k + p].wrapping_mul(b[p * n + column])));
-                    crate::emulate::value::int::wrap(total, dot.acc_elem)
+                    let exact =
+                        (0..k).fold(i128::from(c[i]), |s, p| s + i128::from(a[row * k + p]) * i128::from(b[p * n + column]));
+                    let wrapped = crate::emulate::value::int::wrap(exact as i64, dot.acc_elem);
+                    (wrapped, if i128::from(wrapped) == exact { 0 } else { taint::WRAPPED })
                 };
-                Ok(Cell::Ints(IntBlock::dense(layout, (0..m * n).map(sum).collect(), taints)))
+                let (lanes, new): (Vec<i64>, Vec<u8>) = (0..m * n).map(sum).unzip();
+                flags.iter_mut().zip(new).for_each(|(flag, new)| *flag |= new);
+                Ok(Cell::Ints(IntBlock::dense(layout, lanes, taint::seal(flags))))
             }
             _ => self.unsupported("a dot of these operands", at),
         }

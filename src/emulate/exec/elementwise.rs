@@ -142,7 +142,7 @@ fn map2_body<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: imp
                 map2_line(&x, &y, &mut out[common..common + n], &f);
             });
         }
-        _ => map2_line(a, b, out, &f),
+        (Side::One(_) | Side::Many(_), Side::One(_) | Side::Many(_)) => map2_line(a, b, out, &f),
     }
 }
 
@@ -150,7 +150,9 @@ fn map2_body<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: imp
 #[inline(always)]
 fn map2_line<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: &impl Fn(T, T) -> U) {
     match (a, b) {
-        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => unreachable!("lines of strided operands are not strided"),
+        (Side::Strided { .. }, _) | (_, Side::Strided { .. }) => {
+            unreachable!("invariant: lines of strided operands are not strided")
+        }
         (Side::Many(a), Side::Many(b)) => {
             for ((o, &x), &y) in out.iter_mut().zip(a.iter()).zip(b.iter()) {
                 *o = f(x, y);

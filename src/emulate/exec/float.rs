@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::elementwise::{Side, common_layout, map1, map2, reorder, united_taints};
 use crate::emulate::simd::exp;
 use crate::emulate::value::round::{round_lanes, round_scalar};
-use crate::emulate::value::{Cell, FloatBlock, Floats, Layout, Pool, Scalar, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, Layout, Pool, Scalar, misfit, taint};
 use crate::kernel::ir::{Elem, FloatBinary, FloatUnary};
 
 macro_rules! apply {
@@ -166,9 +166,8 @@ fn unary_f64(f: FloatUnary, x: f64) -> f64 {
 
 /// `a·b + c` with one rounding.
 pub fn fma(elem: Elem, a: &Cell, b: &Cell, c: &Cell, pool: &mut Pool) -> Cell {
-    let one = |x: f64, y: f64, z: f64| match elem {
-        Elem::F64 => x.mul_add(y, z),
-        _ => round_scalar(elem, f64::from((x as f32).mul_add(y as f32, z as f32))),
+    let one = |x: f64, y: f64, z: f64| {
+        if elem == Elem::F64 { x.mul_add(y, z) } else { round_scalar(elem, f64::from((x as f32).mul_add(y as f32, z as f32))) }
     };
     let Some(layout) = common_layout(&[a, b, c]) else {
         let (x, y, z) = (scalar(a), scalar(b), scalar(c));
@@ -199,14 +198,16 @@ fn at<T: Copy>(side: &Side<'_, T>, i: usize) -> T {
     match side {
         Side::One(v) => *v,
         Side::Many(v) => v[i],
-        Side::Strided { .. } => unreachable!("only maps of two operands take strided ones"),
+        Side::Strided { .. } => unreachable!("invariant: only maps of two operands take strided ones"),
     }
 }
 
 pub fn scalar(cell: &Cell) -> Scalar<f64> {
     match cell {
         Cell::Float(s) => *s,
-        _ => Scalar { value: f64::NAN, taint: taint::POISON },
+        Cell::Empty | Cell::Int(_) | Cell::Ptr(_) | Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => {
+            misfit(cell, "a float")
+        }
     }
 }
 

@@ -7,8 +7,9 @@
 //! alarm.
 
 use super::elementwise::{Side, common_layout, map2, reorder, united_taints};
+use super::mask;
 use crate::emulate::value::int::{bounds, unsigned, wrap};
-use crate::emulate::value::{Cell, IntBlock, IntLanes, Layout, MaskBlock, MaskLanes, Pool, Scalar, taint};
+use crate::emulate::value::{Cell, IntBlock, IntLanes, Layout, Pool, Scalar, misfit, taint};
 use crate::kernel::ir::{Elem, IntBinary};
 
 /// Beyond this, sums and products of operands are wrapped first, so that i64 never overflows.
@@ -16,15 +17,36 @@ const EXACT: i128 = 1 << 62;
 
 pub fn binary(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
     if elem == Elem::I1 && (a.layout().is_some() || b.layout().is_some()) {
-        return mask_binary(op, a, b);
+        return mask::binary(op, a, b);
     }
-    match op {
-        IntBinary::Add | IntBinary::Sub | IntBinary::Mul => ring(op, elem, a, b, pool),
-        _ => normalised(op, elem, &wrapped(a, elem), &wrapped(b, elem), pool),
+    match Ring::of(op) {
+        Some(exact) if elem != Elem::I1 => ring(op, exact, elem, a, b, pool),
+        Some(_) | None => normalised(op, elem, &wrapped(a, elem), &wrapped(b, elem), pool),
     }
 }
 
-/// The cell with every lane inside the type's range.
+/// The operations that are exact in i64 before they are wrapped.
+#[derive(Clone, Copy)]
+enum Ring {
+    Add,
+    Sub,
+    Mul,
+}
+
+impl Ring {
+    fn of(op: IntBinary) -> Option<Ring> {
+        match op {
+            IntBinary::Add => Some(Ring::Add),
+            IntBinary::Sub => Some(Ring::Sub),
+            IntBinary::Mul => Some(Ring::Mul),
+            IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => None,
+            IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => None,
+            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => None,
+        }
+    }
+}
+
+/// The cell with every lane inside the type's range; cells of other types as they are.
 pub fn wrapped(cell: &Cell, elem: Elem) -> Cell {
     match cell {
         Cell::Int(s) => {
@@ -33,7 +55,7 @@ pub fn wrapped(cell: &Cell, elem: Elem) -> Cell {
             Cell::Int(Scalar { value, taint: s.taint | flag })
         }
         Cell::Ints(block) => Cell::Ints(block.wrapped(elem).into_owned()),
-        other => other.clone(),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => cell.clone(),
     }
 }
 
@@ -41,47 +63,43 @@ fn hull(cell: &Cell) -> (i128, i128) {
     match cell {
         Cell::Int(s) => (s.value.into(), s.value.into()),
         Cell::Ints(block) => (block.lo.into(), block.hi.into()),
-        _ => (0, 1),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => misfit(cell, "integers"),
     }
 }
 
-fn ring(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+fn ring(op: IntBinary, ring: Ring, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
     let ((alo, ahi), (blo, bhi)) = (hull(a), hull(b));
-    let (lo, hi) = match op {
-        IntBinary::Add => (alo + blo, ahi + bhi),
-        IntBinary::Sub => (alo - bhi, ahi - blo),
-        _ => {
+    let (lo, hi) = match ring {
+        Ring::Add => (alo + blo, ahi + bhi),
+        Ring::Sub => (alo - bhi, ahi - blo),
+        Ring::Mul => {
             let corners = [alo * blo, alo * bhi, ahi * blo, ahi * bhi];
             corners.iter().fold((corners[0], corners[0]), |(l, h), &c| (l.min(c), h.max(c)))
         }
     };
-    if elem == Elem::I1 {
-        return normalised(op, elem, a, b, pool);
-    }
     if lo < -EXACT || hi > EXACT {
         return normalised(op, elem, &wrapped(a, elem), &wrapped(b, elem), pool);
     }
-    match (a, b, op) {
-        (Cell::Int(x), Cell::Int(y), _) => Cell::Int(Scalar { value: exact(op, x.value, y.value), taint: x.taint | y.taint }),
-        (Cell::Ints(block), Cell::Int(s), _) if s.taint == 0 && matches!(block.lanes, IntLanes::Affine { .. }) => {
-            let IntLanes::Affine { base, step } = block.lanes else { unreachable!("matched above") };
-            let (base, step) = match op {
-                IntBinary::Add => (base + s.value, step),
-                IntBinary::Sub => (base - s.value, step),
-                _ => (base * s.value, step * s.value),
+    match (a, b) {
+        (Cell::Int(x), Cell::Int(y)) => Cell::Int(Scalar { value: exact(ring, x.value, y.value), taint: x.taint | y.taint }),
+        (Cell::Ints(block @ IntBlock { lanes: IntLanes::Affine { base, step }, .. }), Cell::Int(s)) if s.taint == 0 => {
+            let (base, step) = match ring {
+                Ring::Add => (base + s.value, *step),
+                Ring::Sub => (base - s.value, *step),
+                Ring::Mul => (base * s.value, step * s.value),
             };
             affine(block, base, step)
         }
-        (Cell::Int(s), Cell::Ints(block), _) if s.taint == 0 && matches!(block.lanes, IntLanes::Affine { .. }) => {
-            let IntLanes::Affine { base, step } = block.lanes else { unreachable!("matched above") };
-            let (base, step) = match op {
-                IntBinary::Add => (s.value + base, step),
-                IntBinary::Sub => (s.value - base, -step),
-                _ => (s.value * base, s.value * step),
+        (Cell::Int(s), Cell::Ints(block @ IntBlock { lanes: IntLanes::Affine { base, step }, .. })) if s.taint == 0 => {
+            let (base, step) = match ring {
+                Ring::Add => (s.value + base, *step),
+                Ring::Sub => (s.value - base, -step),
+                Ring::Mul => (s.value * base, s.value * step),
             };
             affine(block, base, step)
         }
-        _ => lanes(op, a, b, pool, |x, y| exact(op, x, y)),
+        // `hull` let nothing but integers pass.
+        (_, _) => lanes(ring, a, b, pool),
     }
 }
 
@@ -92,27 +110,23 @@ fn affine(like: &IntBlock, base: i64, step: i64) -> Cell {
 }
 
 #[inline(always)]
-fn exact(op: IntBinary, x: i64, y: i64) -> i64 {
-    match op {
-        IntBinary::Add => x.wrapping_add(y),
-        IntBinary::Sub => x.wrapping_sub(y),
-        _ => x.wrapping_mul(y),
+fn exact(ring: Ring, x: i64, y: i64) -> i64 {
+    match ring {
+        Ring::Add => x.wrapping_add(y),
+        Ring::Sub => x.wrapping_sub(y),
+        Ring::Mul => x.wrapping_mul(y),
     }
 }
 
 /// Lane by lane with operands in one layout; a one-axis result is renormalised.
-fn lanes(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool, f: impl Fn(i64, i64) -> i64) -> Cell {
-    let Some(layout) = common_layout(&[a, b]) else {
-        let (x, y) = (scalar(a), scalar(b));
-        return Cell::Int(Scalar { value: f(x.value, y.value), taint: x.taint | y.taint });
-    };
+fn lanes(ring: Ring, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
+    let layout = common_layout(&[a, b]).expect("invariant: one operand is a block");
     let mut out = pool.i64(layout.stored());
     let (left, right) = (side(a, &layout), side(b, &layout));
-    match op {
-        IntBinary::Add => map2(&left, &right, &mut out, |x, y| x.wrapping_add(y)),
-        IntBinary::Sub => map2(&left, &right, &mut out, |x, y| x.wrapping_sub(y)),
-        IntBinary::Mul => map2(&left, &right, &mut out, |x, y| x.wrapping_mul(y)),
-        _ => map2(&left, &right, &mut out, f),
+    match ring {
+        Ring::Add => map2(&left, &right, &mut out, |x, y| x.wrapping_add(y)),
+        Ring::Sub => map2(&left, &right, &mut out, |x, y| x.wrapping_sub(y)),
+        Ring::Mul => map2(&left, &right, &mut out, |x, y| x.wrapping_mul(y)),
     }
     finish(layout, out, united_taints(&[a, b], &layout), pool)
 }
@@ -125,10 +139,13 @@ fn finish(layout: Layout, lanes: Vec<i64>, taints: Option<Vec<u8>>, pool: &mut P
     Cell::Ints(IntBlock::renormalised(layout, lanes, taints))
 }
 
-fn scalar(cell: &Cell) -> Scalar<i64> {
+/// The number that a uniform integer holds.
+pub fn scalar(cell: &Cell) -> Scalar<i64> {
     match cell {
         Cell::Int(s) => *s,
-        _ => Scalar { value: 0, taint: taint::POISON },
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => {
+            misfit(cell, "an integer")
+        }
     }
 }
 
@@ -165,11 +182,22 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
         IntBinary::Xor => map2(&left, &right, &mut out, |x, y| x ^ y),
         IntBinary::MinS => map2(&left, &right, &mut out, |x, y| x.min(y)),
         IntBinary::MaxS => map2(&left, &right, &mut out, |x, y| x.max(y)),
-        _ => {
+        IntBinary::Add
+        | IntBinary::Sub
+        | IntBinary::Mul
+        | IntBinary::DivS
+        | IntBinary::DivU
+        | IntBinary::RemS
+        | IntBinary::RemU
+        | IntBinary::Shl
+        | IntBinary::ShrS
+        | IntBinary::ShrU
+        | IntBinary::MinU
+        | IntBinary::MaxU => {
             let at = |s: &Side<'_, i64>, i: usize| match s {
                 Side::One(v) => *v,
                 Side::Many(v) => v[i],
-                Side::Strided { .. } => unreachable!("integer operands are brought to one layout"),
+                Side::Strided { .. } => unreachable!("invariant: integer operands are brought to one layout"),
             };
             for (i, o) in out.iter_mut().enumerate() {
                 let (value, flag) = lane(op, elem, at(&left, i), at(&right, i));
@@ -190,7 +218,9 @@ fn by_scalar(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool) -> Option<Cell>
     let remainder = match op {
         IntBinary::DivS | IntBinary::DivU => false,
         IntBinary::RemS | IntBinary::RemU => true,
-        _ => return None,
+        IntBinary::Add | IntBinary::Sub | IntBinary::Mul => return None,
+        IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => return None,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => return None,
     };
     let (Cell::Ints(block), Cell::Int(divisor)) = (a, b) else { return None };
     let d = divisor.value;
@@ -219,7 +249,7 @@ fn by_scalar(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool) -> Option<Cell>
 }
 
 /// One lane: value and new taint.
-fn lane(op: IntBinary, elem: Elem, x: i64, y: i64) -> (i64, u8) {
+pub fn lane(op: IntBinary, elem: Elem, x: i64, y: i64) -> (i64, u8) {
     let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
     let from_unsigned = |u: u64| wrap(u as i64, elem);
     let (min, max) = bounds(elem);
@@ -240,8 +270,9 @@ fn lane(op: IntBinary, elem: Elem, x: i64, y: i64) -> (i64, u8) {
         IntBinary::Shl => checked((x as i128) << uy, elem),
         IntBinary::ShrS => (x >> uy, 0),
         IntBinary::ShrU => (from_unsigned(ux >> uy), 0),
-        IntBinary::MinS => (x.min(y), 0),
-        IntBinary::MaxS => (x.max(y), 0),
+        // A true i1 is −1 to signed operations.
+        IntBinary::MinS => (if elem == Elem::I1 { x.max(y) } else { x.min(y) }, 0),
+        IntBinary::MaxS => (if elem == Elem::I1 { x.min(y) } else { x.max(y) }, 0),
         IntBinary::MinU => (if ux <= uy { x } else { y }, 0),
         IntBinary::MaxU => (if ux >= uy { x } else { y }, 0),
     }
@@ -252,66 +283,10 @@ fn checked(value: i128, elem: Elem) -> (i64, u8) {
     (wrapped, if i128::from(wrapped) == value { 0 } else { taint::WRAPPED })
 }
 
-/// `and`, `or`, `xor` of masks. A clean lane that decides the result by itself (`false and _`,
-/// `true or _`) hides the other operand's taint.
-fn mask_binary(op: IntBinary, a: &Cell, b: &Cell) -> Cell {
-    if let (Cell::Mask(x), Cell::Mask(y), IntBinary::And | IntBinary::Mul) = (a, b, op)
-        && let (MaskLanes::Range { from: f, to: t }, MaskLanes::Range { from: g, to: u }) = (&x.lanes, &y.lanes)
-        && x.taints.is_none()
-        && y.taints.is_none()
-    {
-        let from = *f.max(g);
-        return Cell::Mask(MaskBlock::range(x.layout.size(0), from, from.max(*t.min(u))));
-    }
-    let layout = common_layout(&[a, b]).expect("invariant: one operand is a block");
-    let side = |cell: &Cell| -> Vec<u8> {
-        match cell {
-            Cell::Mask(block) => reorder(block.values(), &block.layout, &layout).into_owned(),
-            other => vec![(scalar(other).value & 1) as u8; layout.stored()],
-        }
-    };
-    let flags = |cell: &Cell| united_taints(&[cell], &layout);
-    let (x, y) = (side(a), side(b));
-    let out: Vec<u8> = x
-        .iter()
-        .zip(&y)
-        .map(|(&x, &y)| match op {
-            IntBinary::And | IntBinary::Mul | IntBinary::MinU | IntBinary::MaxS => x & y,
-            IntBinary::Or | IntBinary::MaxU | IntBinary::MinS => x | y,
-            IntBinary::Xor | IntBinary::Add | IntBinary::Sub => x ^ y,
-            IntBinary::DivS | IntBinary::DivU => x,
-            IntBinary::RemS | IntBinary::RemU => 0,
-            IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => x,
-        })
-        .collect();
-    let taints = match (flags(a), flags(b)) {
-        (None, None) => None,
-        (p, q) => {
-            let zero = vec![0; out.len()];
-            let (p, q) = (p.unwrap_or_else(|| zero.clone()), q.unwrap_or(zero));
-            taint::seal(
-                (0..out.len())
-                    .map(|i| {
-                        let decides = |value: u8, flag: u8| {
-                            flag == 0
-                                && match op {
-                                    IntBinary::And => value == 0,
-                                    IntBinary::Or => value == 1,
-                                    _ => false,
-                                }
-                        };
-                        if decides(x[i], p[i]) || decides(y[i], q[i]) { 0 } else { p[i] | q[i] }
-                    })
-                    .collect(),
-            )
-        }
-    };
-    Cell::Mask(MaskBlock::dense(layout, out, taints))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulate::value::MaskBlock;
 
     fn ints(values: &[i64]) -> Cell {
         Cell::Ints(IntBlock::dense(Layout::line(values.len()), values.to_vec(), None))
@@ -333,6 +308,26 @@ mod tests {
         assert_eq!(q.taints().as_deref().unwrap().as_slice(), [0, 0, taint::DIVIDED_BY_ZERO]);
         let r = binary(IntBinary::RemS, Elem::I32, &ints(&[-7, 7]), &Cell::int(2), pool);
         assert_eq!(values(&r), [-1, 1]);
+    }
+
+    #[test]
+    fn masks_and_single_flags_agree() {
+        use IntBinary::*;
+        let pool = &mut Pool::default();
+        let ops = [Add, Sub, Mul, DivS, DivU, RemS, RemU, And, Or, Xor, Shl, ShrS, ShrU, MinS, MinU, MaxS, MaxU];
+        for op in ops {
+            for (x, y) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let mask = Cell::Mask(MaskBlock::dense(Layout::line(2), vec![x, x], None));
+                let lanes = binary(op, Elem::I1, &mask, &Cell::int(y), pool);
+                let one = binary(op, Elem::I1, &Cell::int(x.into()), &Cell::int(y), pool);
+                let Cell::Mask(block) = &lanes else { panic!("{lanes:?}") };
+                assert_eq!(i64::from(block.values()[0]), scalar(&one).value, "{op:?} {x} {y}");
+                assert_eq!(lanes.taints().as_ref().map_or(0, |t| t[0]), one.scalar_taint(), "{op:?} {x} {y}");
+            }
+        }
+        let by_zero = binary(DivU, Elem::I1, &Cell::Mask(MaskBlock::range(2, 0, 1)), &Cell::int(0), pool);
+        assert_eq!(by_zero.taints().as_deref().unwrap().as_slice(), [taint::DIVIDED_BY_ZERO; 2]);
+        assert_eq!(values(&binary(MinS, Elem::I1, &Cell::int(1), &Cell::int(0), pool)), [1], "true is -1");
     }
 
     #[test]

@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
+use super::int::wrapped;
 use super::load::first_undefined;
 use super::shape::materialise;
 use super::store::unsigned_pointee;
 use super::tile::extent;
 use super::{Machine, Step};
-use crate::emulate::check::{bounds, poison, race, uninitialised};
+use crate::emulate::check::{bounds, overlap, poison, race, uninitialised};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, Taints, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
@@ -43,21 +44,21 @@ impl Access {
 }
 
 impl Machine<'_> {
-    fn access(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize], at: &Instruction) -> Step<Access> {
+    fn access(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> Access {
         let pointers = materialise(self.state.cells.get(ptr), Elem::Ptr(crate::dtype::DType::F32), shape, &mut self.pool);
-        let Cell::Ptrs(block) = pointers else { return self.unsupported("an access through a value that is no pointer", at) };
+        let Cell::Ptrs(block) = pointers else { misfit(&pointers, "pointers") };
         let mask = mask.map(|slot| materialise(self.state.cells.get(slot), Elem::I1, shape, &mut self.pool));
         let mask = match mask {
             None => None,
             Some(Cell::Mask(mask)) => Some(Mask { lanes: mask.values().into_owned(), taints: mask.taints.clone() }),
-            Some(_) => return self.unsupported("a mask that is no mask", at),
+            Some(other) => misfit(&other, "a mask"),
         };
-        Ok(Access {
+        Access {
             arg: block.arg as usize,
             offsets: block.offsets.values().into_owned(),
             address_taints: block.offsets.taints.clone(),
             mask,
-        })
+        }
     }
 
     /// `lane [3, 5]`, or `the program` for a scalar.
@@ -108,9 +109,9 @@ impl Machine<'_> {
         shape: &[usize],
         at: &Instruction,
     ) -> Step<Cell> {
-        let access = self.access(ptr, mask, shape, at)?;
+        let access = self.access(ptr, mask, shape);
         let n = access.offsets.len();
-        let other = other.map(|slot| materialise(self.state.cells.get(slot), elem, shape, &mut self.pool));
+        let other = other.map(|slot| materialise(&wrapped(self.state.cells.get(slot), elem), elem, shape, &mut self.pool));
         let id = extent(self.launch, access.arg).buffer;
         let mut elements = vec![None; n];
         for (lane, element) in elements.iter_mut().enumerate() {
@@ -152,7 +153,7 @@ impl Machine<'_> {
             _ if element == NOWHERE => 0,
             Storage::I64(v) => wrap(v[element], elem),
             Storage::Bool(v) => v[element].into(),
-            Storage::F32(_) | Storage::F64(_) => 0,
+            Storage::F32(_) | Storage::F64(_) => unreachable!("invariant: launch arguments have their parameters' carriers"),
         };
         let layout = Layout::row_major(shape);
         let scalar_taint = taints.as_ref().map_or(0, |t| t[0]);
@@ -164,7 +165,8 @@ impl Machine<'_> {
                     (Some(element), _) => lanes.get_f64(element),
                     (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }))) => v[lane].into(),
                     (None, Some(Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }))) => v[lane],
-                    (None, _) => 0.0,
+                    (None, Some(other)) => misfit(other, "floats"),
+                    (None, None) => 0.0,
                 };
                 if shape.is_empty() {
                     return Ok(Cell::Float(Scalar { value: value(0), taint: scalar_taint }));
@@ -181,7 +183,8 @@ impl Machine<'_> {
                 let value = |lane: usize| match (elements[lane], &other) {
                     (Some(element), _) => int(element) as u8 & 1,
                     (None, Some(Cell::Mask(mask))) => mask.values()[lane],
-                    (None, _) => 0,
+                    (None, Some(other)) => misfit(other, "a mask"),
+                    (None, None) => 0,
                 };
                 if shape.is_empty() {
                     return Ok(Cell::Int(Scalar { value: value(0).into(), taint: scalar_taint }));
@@ -192,7 +195,8 @@ impl Machine<'_> {
                 let value = |lane: usize| match (elements[lane], &other) {
                     (Some(element), _) => int(element),
                     (None, Some(Cell::Ints(block))) => block.at(lane),
-                    (None, _) => 0,
+                    (None, Some(other)) => misfit(other, "integers"),
+                    (None, None) => 0,
                 };
                 if shape.is_empty() {
                     return Ok(Cell::Int(Scalar { value: value(0), taint: scalar_taint }));
@@ -211,13 +215,14 @@ impl Machine<'_> {
         shape: &[usize],
         at: &Instruction,
     ) -> Step {
-        let access = self.access(ptr, mask, shape, at)?;
-        let value = super::int::wrapped(self.state.cells.get(value), elem);
+        let access = self.access(ptr, mask, shape);
+        let value = wrapped(self.state.cells.get(value), elem);
         let value = materialise(&value, elem, shape, &mut self.pool);
         let watched = poison::watched(self.launch.checks);
         let id = extent(self.launch, access.arg).buffer;
         let unsigned_elem = unsigned_pointee(self.launch, access.arg);
         self.report.lines_gathered += 1;
+        let mut stored: Vec<(i64, u32)> = Vec::new();
         for lane in 0..access.offsets.len() {
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
@@ -229,6 +234,7 @@ impl Machine<'_> {
                 return self.stop(|| poison::in_store(self, flag, &self.lane_name(shape, lane), name, at));
             }
             self.note_access(id, element, at);
+            stored.push((element as i64, lane as u32));
             let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
             let int = |v: i64| if unsigned_elem { unsigned(v, elem) as i64 } else { v };
             let written = match &value {
@@ -238,12 +244,32 @@ impl Machine<'_> {
                 Cell::Ints(block) => self.write_one(id, element, Line::I64(&[int(block.at(lane))])),
                 Cell::Mask(block) if to_bool => self.write_one(id, element, Line::Bool(&[block.values()[lane]])),
                 Cell::Mask(block) => self.write_one(id, element, Line::I64(&[block.values()[lane].into()])),
-                _ => return self.unsupported("a store of pointers", at),
+                Cell::Ptrs(_) => return self.unsupported("a store of pointers", at),
+                Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => misfit(&value, "a block"),
             };
             if let Err(conflict) = written {
                 self.conflict = Some(conflict);
                 return self.stop(|| race::explain(self, conflict, at));
             }
+        }
+        let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
+        let differ = |a: u32, b: u32| {
+            let (a, b) = (a as usize, b as usize);
+            match &value {
+                Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => v[a].to_bits() != v[b].to_bits(),
+                Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => v[a].to_bits() != v[b].to_bits(),
+                Cell::Ints(block) if to_bool => (block.at(a) != 0) != (block.at(b) != 0),
+                Cell::Ints(block) => block.at(a) != block.at(b),
+                Cell::Mask(block) => block.values()[a] != block.values()[b],
+                Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(&value, "a block"),
+            }
+        };
+        if self.launch.checks.races
+            && let Some((element, lanes)) = overlap::conflict(&mut stored, differ)
+        {
+            let offset = element - extent(self.launch, access.arg).pointer;
+            let [first, second] = lanes.map(|lane| self.lane_name(shape, lane as usize));
+            return self.stop(|| overlap::explain(self, access.arg, offset, [&first, &second], at));
         }
         Ok(())
     }

@@ -13,17 +13,16 @@ use super::elementwise::{Side, reorder};
 use super::float::{combine_f32, combine_f64, combine_lanes_f32, combine_lanes_f64};
 use super::shape::materialise;
 use super::{Machine, Step};
-use crate::emulate::tape::{Combiner, Reduce};
+use crate::emulate::tape::Reduce;
 use crate::emulate::value::round::round_lanes;
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::FloatBinary;
 
 impl Machine<'_> {
     pub(super) fn reduce(&mut self, reduce: &Reduce) -> Step {
         let n = reduce.shape[reduce.axis];
         if self.pool.lazy
-            && let (Some(Combiner::Float(op)), [operand], [result]) =
-                (reduce.known, reduce.operands.as_slice(), reduce.results.as_slice())
+            && let (Some(op), [operand], [result]) = (reduce.known, reduce.operands.as_slice(), reduce.results.as_slice())
             && let Some(cell) = float_reduce(op, reduce, self.state.cells.get(*operand), &mut self.pool)
         {
             self.set(*result, cell);
@@ -90,7 +89,7 @@ fn slice(cell: &Cell, from: usize, n: usize) -> Cell {
             };
             Cell::Floats(FloatBlock { layout, lanes, taints: taints(&b.taints) })
         }
-        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => cell.clone(),
+        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
     }
 }
 
@@ -99,12 +98,12 @@ fn join(a: &Cell, b: &Cell) -> Cell {
     fn both<T: Copy>(a: &[T], b: &[T]) -> Vec<T> {
         a.iter().chain(b).copied().collect()
     }
-    let n = a.layout().map_or(0, Layout::numel) + b.layout().map_or(0, Layout::numel);
-    let layout = Layout::line(n);
+    let numel = |c: &Cell| c.layout().unwrap_or_else(|| misfit(c, "a block")).numel();
+    let layout = Layout::line(numel(a) + numel(b));
     let taints = if a.taints().is_none() && b.taints().is_none() {
         None
     } else {
-        let of = |c: &Cell| c.taints().as_deref().cloned().unwrap_or_else(|| vec![0; c.layout().map_or(0, Layout::numel)]);
+        let of = |c: &Cell| c.taints().as_deref().cloned().unwrap_or_else(|| vec![0; numel(c)]);
         taint::seal(both(&of(a), &of(b)))
     };
     match (a, b) {
@@ -114,11 +113,11 @@ fn join(a: &Cell, b: &Cell) -> Cell {
             let lanes = match (&x.lanes, &y.lanes) {
                 (Floats::F64(x), Floats::F64(y)) => Floats::F64(Arc::new(both(x, y))),
                 (Floats::F32(x), Floats::F32(y)) => Floats::F32(Arc::new(both(x, y))),
-                _ => return a.clone(),
+                (Floats::F32(_), Floats::F64(_)) | (Floats::F64(_), Floats::F32(_)) => misfit(b, "one type of floats"),
             };
             Cell::Floats(FloatBlock { layout, lanes, taints })
         }
-        _ => a.clone(),
+        (Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_), other) | (other, _) => misfit(other, "two lines of one type"),
     }
 }
 
@@ -134,7 +133,7 @@ fn first_lane(cell: &Cell) -> Cell {
             };
             Cell::Float(Scalar { value, taint: flag })
         }
-        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => cell.clone(),
+        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Stores of tiles: runs of consecutive addresses, line by line.
 
-use super::tile::{LineMask, Scratch, extent, for_each_run, resolve};
+use super::line::{LineMask, Masks, for_each_run};
+use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
+use crate::emulate::check::overlap::{Marks, conflict};
 use crate::emulate::check::poison;
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Slot, Tile};
 use crate::emulate::value::int::unsigned;
-use crate::emulate::value::{Cell, Floats, Layout};
+use crate::emulate::value::{Cell, Floats, Layout, misfit};
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
@@ -43,13 +45,17 @@ impl Machine<'_> {
                 dense = super::shape::materialise(cells.get(value), elem, shape, &mut self.pool);
                 &dense
             }
-            other => {
+            other @ (Cell::Ints(_) | Cell::Mask(_)) => {
                 dense = super::shape::ordered(&super::int::wrapped(other, elem), &Layout::row_major(shape));
                 &dense
             }
+            // The dense tape refuses a store of pointers by name.
+            Cell::Ptr(_) | Cell::Ptrs(_) => return Err(Stop::Suspect),
+            empty @ Cell::Empty => misfit(empty, "a value"),
         };
-        let layout = *cell.layout().ok_or(Stop::Suspect)?;
+        let layout = *cell.layout().unwrap_or_else(|| misfit(cell, "a block"));
         let values;
+        let flags;
         let block = match cell {
             Cell::Floats(block) => match &block.lanes {
                 Floats::F32(lanes) => Block::F32(lanes),
@@ -59,11 +65,11 @@ impl Machine<'_> {
                 values = block.values();
                 Block::I64(&values)
             }
-            Cell::Mask(block) => match &block.lanes {
-                crate::emulate::value::MaskLanes::Dense(lanes) => Block::Mask(lanes),
-                crate::emulate::value::MaskLanes::Range { .. } => return Err(Stop::Suspect),
-            },
-            _ => return Err(Stop::Suspect),
+            Cell::Mask(block) => {
+                flags = block.values();
+                Block::Mask(&flags)
+            }
+            Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
         };
         let watched = poison::watched(self.launch.checks);
         let taints = cell.taints().as_ref().filter(|t| t.iter().any(|t| t & watched != 0));
@@ -75,7 +81,11 @@ impl Machine<'_> {
         let (program, id) = (self.linear, extent.buffer);
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
-        let Scratch { masks, values: gathered, .. } = &mut self.scratch;
+        let races = self.launch.checks.races;
+        let Scratch { masks, values: gathered, marks, touched: _ } = &mut self.scratch;
+        if races && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
+            return Err(Stop::Suspect);
+        }
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
@@ -140,6 +150,50 @@ impl Machine<'_> {
             })
         })
     }
+}
+
+/// Whether two active lanes of one address have different values. The addresses are marked first: they
+/// are rarely equal, and sorting them is not cheap.
+#[cold]
+fn disagree(tile: &Resolved<'_>, layout: &Layout, block: &Block<'_>, masks: &mut Masks, marks: &mut Marks) -> bool {
+    let (lo, hi) = tile.hull();
+    if marks.begin(lo, hi) {
+        let mut twice = false;
+        each_active(tile, layout, masks, |address, _| twice |= marks.mark(address));
+        if !twice {
+            return false;
+        }
+    }
+    let mut lanes = Vec::new();
+    each_active(tile, layout, masks, |address, place| lanes.push((address, place as u32)));
+    let differ = |a: u32, b: u32| {
+        let (a, b) = (a as usize, b as usize);
+        match block {
+            Block::F32(v) => v[a].to_bits() != v[b].to_bits(),
+            Block::F64(v) => v[a].to_bits() != v[b].to_bits(),
+            Block::I64(v) => v[a] != v[b],
+            Block::Mask(v) => v[a] != v[b],
+        }
+    };
+    conflict(&mut lanes, differ).is_some()
+}
+
+/// Calls `visit(address, place)` for every active lane, where `place` is the lane's in the block.
+fn each_active(tile: &Resolved<'_>, layout: &Layout, masks: &mut Masks, mut visit: impl FnMut(i64, usize)) {
+    let inner = layout.inner_axis();
+    let (term, step) = (tile.terms[inner], layout.stride(inner));
+    let every: Result<(), std::convert::Infallible> = tile.for_each_line(inner, |index| {
+        let (base, place) = (tile.line_base(index, inner), tile.line_place(index, inner, layout));
+        let (range, bytes) = match tile.line_mask(index, inner, masks) {
+            LineMask::Range(from, to) => (from..to, None),
+            LineMask::Lanes(from, to) => (from..to, Some(masks.lanes.as_slice())),
+        };
+        for i in range.filter(|&i| bytes.is_none_or(|b| b[i] != 0)) {
+            visit(base.wrapping_add(term.at(i)), place + i * step);
+        }
+        Ok(())
+    });
+    let Ok(()) = every;
 }
 
 /// Whether the buffer behind a pointer holds unsigned integers.

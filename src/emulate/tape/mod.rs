@@ -121,13 +121,6 @@ pub enum DotOperand {
     Load(Box<LoadTile>, u32),
 }
 
-/// A recognised combine function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Combiner {
-    Float(FloatBinary),
-    Int(IntBinary),
-}
-
 #[derive(Clone, Debug)]
 pub struct Dot {
     pub a: DotOperand,
@@ -152,7 +145,8 @@ pub struct Reduce {
     pub axis: usize,
     /// The operands' shape.
     pub shape: BlockShape,
-    pub known: Option<Combiner>,
+    /// The one float operation that the combine function is, if it is one.
+    pub known: Option<FloatBinary>,
     /// The combine function: where it starts on the tape (it ends with `Return`), its arguments and yields.
     pub start: usize,
     pub args: Vec<Slot>,

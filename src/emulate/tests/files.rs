@@ -8,10 +8,13 @@
 //! `# fuel: N`, `# memory: N` set limits. Bless with UPDATE_EXPECT=1.
 
 use super::*;
+use crate::kernel::passes::simplify;
 use crate::shape::Strides;
 
 struct Case {
     program: Program,
+    /// The same kernel after `kernel::passes::simplify`.
+    simplified: Program,
     memory: Memory,
     grid: [u32; 3],
     args: Vec<Arg>,
@@ -25,7 +28,9 @@ fn case(path: &Path) -> Case {
         let key = format!("# {key}: ");
         text.lines().filter_map(|l| l.strip_prefix(&key)).map(str::to_owned).collect()
     };
-    let program = compile(name, &text, &lines("compile")[0]);
+    let request = &lines("compile")[0];
+    let program = compile(name, &text, request);
+    let simplified = Program::compile(&simplify(kernel(name, &text, request).unwrap()).unwrap()).unwrap();
     let mut memory = Memory::default();
     for line in lines("buffer") {
         let mut words = line.split_whitespace();
@@ -57,7 +62,7 @@ fn case(path: &Path) -> Case {
     let mut options = Options::default();
     options.fuel = number("fuel").unwrap_or(options.fuel);
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
-    Case { program, memory, grid, args, options }
+    Case { program, simplified, memory, grid, args, options }
 }
 
 fn argument(word: &str, memory: &Memory) -> Arg {
@@ -148,6 +153,11 @@ fn races() {
 }
 
 #[test]
+fn overlapping_lanes() {
+    fails("overlap", |checks| checks.races = false);
+}
+
+#[test]
 fn division() {
     fails("division", |checks| checks.division = false);
 }
@@ -174,6 +184,28 @@ fn limits() {
 #[test]
 fn asserts() {
     fails("assert", |_| {});
+}
+
+#[test]
+fn simplified_kernels_compute_and_fault_the_same() {
+    // Limits count instructions, of which a simplified kernel has fewer.
+    let faults = ["assert", "bounds", "coverage", "division", "overlap", "poison", "race", "uninitialised", "wrapped"];
+    let folders = faults.map(|check| format!("fail/{check}"));
+    for path in folders.iter().map(String::as_str).chain(["pass"]).flat_map(files) {
+        let case = case(&path);
+        let [plain, simplified] =
+            [&case.program, &case.simplified].map(|program| run_all(program, &case.memory, case.grid, &case.args, &case.options));
+        match (plain, simplified) {
+            (Ok(plain), Ok(simplified)) => {
+                for (a, b) in plain.buffers.iter().zip(&simplified.buffers) {
+                    assert!(same_bits(&a.lanes, &b.lanes) && a.undefined == b.undefined, "{}: {}", path.display(), a.name);
+                }
+            }
+            (plain, simplified) => {
+                assert_eq!(plain.err(), simplified.err(), "{}", path.display());
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whole kernels, run: a small bench that compiles a kernel from Python and launches it lazy and
 //! dense, on one thread and on two, and demands equal bits and equal faults of all.
 
+mod cancel;
 mod files;
 mod random;
 mod templates;
@@ -11,15 +12,15 @@ use std::path::Path;
 use super::*;
 use crate::diag::render::render;
 use crate::dtype::DType;
-use crate::kernel::{ArgSpec, Specialization};
+use crate::kernel::{ArgSpec, Kernel, Specialization, Verified};
 use crate::shape::{Shape, contiguous_strides};
 use crate::source::SourceFile;
 use crate::syntax::{eval, parse_expression, parse_module};
 use crate::tensor::Storage;
 
-/// One specialisation of a file of `tests/emulate`, chosen by its number among `# compile:` lines.
+/// One specialisation of a kernel of a file, chosen by its number among the file's `# compile:` lines.
 pub fn program_of(file: &str, entry: &str, number: usize) -> Program {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let text = std::fs::read_to_string(&path).unwrap();
     let request = text
         .lines()
@@ -38,13 +39,17 @@ pub fn compile(name: &str, text: &str, request: &str) -> Program {
 
 /// As [`compile`], for text that may be refused.
 pub fn try_compile(name: &str, text: &str, request: &str) -> diag::Result<Program> {
+    Program::compile(&kernel(name, text, request)?)
+}
+
+/// The specialised kernel of a request.
+pub fn kernel(name: &str, text: &str, request: &str) -> diag::Result<Verified<Kernel>> {
     let file = SourceFile::new(name, text);
     let mut words = request.split_whitespace();
     let entry = words.next().unwrap();
     let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), spec(value)));
     let spec = Specialization { args: args.collect(), ..Specialization::default() };
-    let kernel = crate::kernel::compile(&parse_module(&file)?, entry, &spec)?;
-    Program::compile(&kernel)
+    crate::kernel::compile(&parse_module(&file)?, entry, &spec)
 }
 
 fn spec(text: &str) -> ArgSpec {

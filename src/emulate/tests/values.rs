@@ -1,6 +1,10 @@
-//! Kernels against plain loops.
+//! The kernels of `benches/kernels` against plain loops.
 
 use super::*;
+
+fn peer(name: &str, number: usize) -> Program {
+    program_of(&format!("benches/kernels/{name}.py"), name, number)
+}
 
 fn close(got: &[f32], want: &[f32], tolerance: f32) {
     assert_eq!(got.len(), want.len());
@@ -20,7 +24,7 @@ fn clean(program: &Program, memory: &Memory, grid: [u32; 3], args: &[Arg]) -> Me
 #[test]
 fn vecadd() {
     for (number, n) in [(0, 5000), (1, 1000), (1, 64)] {
-        let program = program_of("peers.py", "vecadd", number);
+        let program = peer("vecadd", number);
         let mut memory = Memory::default();
         let x = memory.insert("x", Storage::F32(numbers(n, 1)));
         let y = memory.insert("y", Storage::F32(numbers(n, 2)));
@@ -38,7 +42,7 @@ fn vecadd() {
 #[test]
 fn softmax() {
     for (number, rows, columns) in [(0, 3, 1024), (0, 2, 700), (1, 5, 64), (1, 5, 37)] {
-        let program = program_of("peers.py", "softmax", number);
+        let program = peer("softmax", number);
         let mut memory = Memory::default();
         let data = numbers(rows * columns, 3);
         let x = memory.insert("x", Storage::F32(data.clone()));
@@ -61,7 +65,7 @@ fn softmax() {
 fn matmul() {
     for (number, m, n, k) in [(0, 64, 64, 64), (0, 100, 70, 50), (1, 33, 65, 17)] {
         for turned in [false, true] {
-            let program = program_of("peers.py", "matmul", number);
+            let program = peer("matmul", number);
             let mut memory = Memory::default();
             let (da, db) = (numbers(m * k, 5), numbers(k * n, 6));
             let a = memory.insert("a", Storage::F32(da.clone()));
@@ -94,7 +98,7 @@ fn conv2d() {
         (0, [1, 24, 7, 7, 8, 3, 3, 1, 1]),
         (1, [1, 24, 14, 14, 8, 3, 3, 1, 1]),
     ] {
-        let program = program_of("peers.py", "conv2d", number);
+        let program = peer("conv2d", number);
         let (p, q) = ((h + 2 * pad - r) / stride + 1, (w + 2 * pad - s) / stride + 1);
         let mut memory = Memory::default();
         let (dx, dw) = (numbers(n * c * h * w, 7), numbers(k * c * r * s, 8));
@@ -102,7 +106,7 @@ fn conv2d() {
         let weight = memory.insert("w", Storage::F32(dw.clone()));
         let y = memory.allocate("y", DType::F32, n * k * p * q);
         let mut args = vec![whole(x, &[n, c, h, w]), whole(weight, &[k, c, r, s]), whole(y, &[n, k, p, q])];
-        args.extend([n, c, h, w, k, p, q, r, s, stride, stride, pad, pad].map(|v| Arg::Int(v as i64)));
+        args.extend([n, c, h, w, k, p, q, r, s, stride, pad].map(|v| Arg::Int(v as i64)));
         let (bm, bn) = if number == 0 { (64, 64) } else { (32, 16) };
         let grid = [(n * p * q).div_ceil(bm) as u32, k.div_ceil(bn) as u32, 1];
         let after = clean(&program, &memory, grid, &args);

@@ -79,6 +79,15 @@ pub enum Cell {
     Ptrs(PtrBlock),
 }
 
+/// Ends the process where a cell is of another kind than its value's type in the verified kernel says:
+/// only a fault of the tape compiler leads here.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub fn misfit(cell: &Cell, wanted: &str) -> ! {
+    unreachable!("invariant: a verified kernel has {wanted} here, not {}", cell.kind())
+}
+
 impl Cell {
     pub fn int(value: i64) -> Cell {
         Cell::Int(Scalar { value, taint: 0 })
@@ -90,6 +99,20 @@ impl Cell {
 
     pub fn f32_block(layout: Layout, lanes: Vec<f32>, taints: Taints) -> Cell {
         Cell::Floats(FloatBlock { layout, lanes: Floats::F32(Arc::new(lanes)), taints })
+    }
+
+    /// What it holds, in words.
+    fn kind(&self) -> &'static str {
+        match self {
+            Cell::Empty => "nothing",
+            Cell::Int(_) => "an integer",
+            Cell::Float(_) => "a float",
+            Cell::Ptr(_) => "a pointer",
+            Cell::Ints(_) => "integers",
+            Cell::Mask(_) => "a mask",
+            Cell::Floats(_) => "floats",
+            Cell::Ptrs(_) => "pointers",
+        }
     }
 
     /// The layout of a block; `None` for a scalar or uniform block.

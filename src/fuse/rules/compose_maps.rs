@@ -177,7 +177,9 @@ impl Joined<'_> {
             let lane = match node {
                 Node::Read(k) => b.read(numbers[k as usize], dtype),
                 Node::Coordinate(d) => b.index(&coordinates[d as usize], dtype)?,
-                _ => b.node(node.with_operands(|id| lanes[id.0 as usize]), dtype),
+                Node::Constant(_) | Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) | Node::Cast(_) => {
+                    b.node(node.with_operands(|id| lanes[id.0 as usize]), dtype)
+                }
             };
             lanes.push(lane);
         }
@@ -214,7 +216,13 @@ impl Joined<'_> {
         for &(node, dtype) in body.nodes() {
             lanes.push(match node {
                 Node::Read(k) => b.read(number(k as usize) as u32, dtype),
-                _ => b.node(node.with_operands(|id| lanes[id.0 as usize]), dtype),
+                Node::Coordinate(_)
+                | Node::Constant(_)
+                | Node::Unary(..)
+                | Node::Binary(..)
+                | Node::Compare(..)
+                | Node::Select(..)
+                | Node::Cast(_) => b.node(node.with_operands(|id| lanes[id.0 as usize]), dtype),
             });
         }
         let root = lanes[lanes.len() - 1];

@@ -19,6 +19,7 @@ mod cast;
 mod expr;
 mod flow;
 mod names;
+mod operands;
 mod ops;
 mod types;
 mod value;

@@ -27,7 +27,8 @@ fn insts(list: &mut Vec<Inst>, used: &mut HashSet<Value>, constants: &Constants)
     for (inst, keep) in list.iter_mut().zip(&mut keep).rev() {
         let dead = !inst.results.iter().any(|r| used.contains(r));
         let removable = is_movable(inst, constants)
-            || matches!(&inst.kind, InstKind::Reduce { operands: _, axis: _, combine: _ })
+            || matches!(&inst.kind, InstKind::Reduce { operands: _, axis: _, combine }
+                if combine.insts.iter().all(|i| is_movable(i, constants)))
             || matches!(&inst.kind, InstKind::If { condition: _, then, otherwise }
                 if inst.results.is_empty() && then.insts.is_empty() && otherwise.insts.is_empty());
         if dead && removable {

@@ -3,8 +3,13 @@
 //! One forward walk; what an instruction is known to equal replaces its uses further down. A fold
 //! that would need a new instruction turns the folded one into a constant in place. The unfolded
 //! constants stay for `drop_dead`.
+//!
+//! A fold must lose no fault either. Sums and products may leave their type for a while and are reported
+//! only where something else uses them, so `x // 1` is `x` only where x is known to fit; bitwise
+//! operations clear a wrap and a `select` passes on its condition's poison, so `x & -1`, `x >> 0` and
+//! `select(c, x, x)` stay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Constants;
 use crate::kernel::ir::{
@@ -14,7 +19,9 @@ use crate::kernel::lower::wrap;
 use crate::kernel::walk;
 
 pub fn fold(kernel: &mut Kernel) {
-    let mut folder = Folder { values: &kernel.values, constants: Constants::new(), replaced: HashMap::new() };
+    let mut folder =
+        Folder { values: &kernel.values, constants: Constants::new(), replaced: HashMap::new(), fitting: HashSet::new() };
+    folder.fitting.extend(kernel.params.iter().map(|p| p.value));
     for block in &mut kernel.blocks {
         let insts = std::mem::take(&mut block.insts);
         block.insts = folder.insts(insts);
@@ -26,6 +33,8 @@ struct Folder<'k> {
     values: &'k [ValueData],
     constants: Constants,
     replaced: HashMap<Value, Value>,
+    /// Integers that cannot be beyond their type.
+    fitting: HashSet<Value>,
 }
 
 /// What an instruction turns out to be.
@@ -86,6 +95,9 @@ impl Folder<'_> {
                 if let InstKind::Constant(literal) = inst.kind {
                     self.constants.insert(result, literal);
                 }
+                if self.fits(&inst.kind) {
+                    self.fitting.insert(result);
+                }
             }
             out.push(inst);
         }
@@ -96,6 +108,38 @@ impl Folder<'_> {
         let insts = std::mem::take(&mut region.insts);
         region.insts = self.insts(insts);
         region.yields.iter_mut().for_each(|v| self.substitute(v));
+    }
+
+    /// Whether the result of an instruction that stays cannot be beyond its integer type.
+    fn fits(&self, kind: &InstKind) -> bool {
+        match kind {
+            InstKind::ProgramId { axis: _ }
+            | InstKind::NumPrograms { axis: _ }
+            | InstKind::Constant(_)
+            | InstKind::MakeRange { start: _, end: _ }
+            | InstKind::Load { ptr: _, mask: _, other: _ }
+            | InstKind::CompareInt(..)
+            | InstKind::CompareFloat(..)
+            | InstKind::Cast(..) => true,
+            InstKind::Splat(v)
+            | InstKind::Broadcast(v)
+            | InstKind::Reshape(v)
+            | InstKind::ExpandDims { value: v, axis: _ }
+            | InstKind::Trans { value: v, order: _ } => self.fitting.contains(v),
+            InstKind::Int(op, _, _) => !is_ring(*op),
+            InstKind::Select { condition: _, then, other } => self.fitting.contains(then) && self.fitting.contains(other),
+            InstKind::AddPtr { ptr: _, offset: _ }
+            | InstKind::Store { ptr: _, value: _, mask: _ }
+            | InstKind::Float(..)
+            | InstKind::Unary(..)
+            | InstKind::Fma(..)
+            | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::Reduce { operands: _, axis: _, combine: _ }
+            | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+            | InstKind::If { condition: _, then: _, otherwise: _ }
+            | InstKind::While { init: _, before: _, after: _ }
+            | InstKind::Assert { condition: _, message: _ } => false,
+        }
     }
 
     fn known(&self, kind: &InstKind, result: Value) -> Option<Known> {
@@ -109,7 +153,9 @@ impl Folder<'_> {
             }
             InstKind::Int(op, a, b) => match (self.int(*a), self.int(*b)) {
                 (Some(x), Some(y)) => int_binary(*op, x, y, ty.elem).map(Known::Literal),
-                (None, Some(y)) => neutral_right(*op, y, ty.elem).then_some(Known::Value(*a)),
+                (None, Some(y)) => {
+                    (neutral_right(*op, y, ty.elem) && (is_ring(*op) || self.fitting.contains(a))).then_some(Known::Value(*a))
+                }
                 (Some(x), None) => neutral_left(*op, x, ty.elem).then_some(Known::Value(*b)),
                 (None, None) => None,
             },
@@ -119,9 +165,6 @@ impl Folder<'_> {
                 Some(Known::Literal(Literal::Int(i64::from(compare(*predicate, x, y, elem)))))
             }
             InstKind::Select { condition, then, other } => {
-                if then == other {
-                    return Some(Known::Value(*then));
-                }
                 self.int(*condition).map(|known| Known::Value(if known != 0 { *then } else { *other }))
             }
             InstKind::Cast(cast, v) => {
@@ -161,6 +204,16 @@ impl Folder<'_> {
     }
 }
 
+/// Whether the operation is exact until something else uses it.
+fn is_ring(op: IntBinary) -> bool {
+    match op {
+        IntBinary::Add | IntBinary::Sub | IntBinary::Mul => true,
+        IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => false,
+        IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => false,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+    }
+}
+
 /// The bits of a sign-extended integer as an unsigned one of its width.
 fn unsigned(x: i64, elem: Elem) -> u64 {
     match elem.bits() {
@@ -189,6 +242,9 @@ fn int_binary(op: IntBinary, x: i64, y: i64, elem: Elem) -> Option<Literal> {
         IntBinary::ShrS if in_width(uy) => x >> uy,
         IntBinary::ShrU if in_width(uy) => (ux >> uy) as i64,
         IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => return None,
+        // A true i1 is −1 to signed operations.
+        IntBinary::MinS if elem == Elem::I1 => x.max(y),
+        IntBinary::MaxS if elem == Elem::I1 => x.min(y),
         IntBinary::MinS => x.min(y),
         IntBinary::MaxS => x.max(y),
         IntBinary::MinU => {
@@ -208,25 +264,26 @@ fn int_binary(op: IntBinary, x: i64, y: i64, elem: Elem) -> Option<Literal> {
     };
     // Wrapped results are left to run time, where they are reported if they reach an address.
     let wrapped = wrap(result, elem);
-    let exact =
-        matches!(op, IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::DivU | IntBinary::RemU | IntBinary::ShrU);
     let overflows = match op {
         IntBinary::Add => x.checked_add(y).is_none_or(|r| wrap(r, elem) != r),
         IntBinary::Sub => x.checked_sub(y).is_none_or(|r| wrap(r, elem) != r),
         IntBinary::Mul => x.checked_mul(y).is_none_or(|r| wrap(r, elem) != r),
-        _ => !exact && wrapped != result,
+        IntBinary::Shl => i128::from(x) << uy != i128::from(wrapped),
+        IntBinary::DivS | IntBinary::RemS | IntBinary::ShrS => wrapped != result,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+        IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::DivU | IntBinary::RemU | IntBinary::ShrU => false,
     };
-    (!overflows || elem == Elem::I1).then_some(Literal::Int(wrapped))
+    (!overflows).then_some(Literal::Int(wrapped))
 }
 
 /// Whether `x op y` is `x` for every x.
 fn neutral_right(op: IntBinary, y: i64, elem: Elem) -> bool {
     match op {
-        IntBinary::Add | IntBinary::Sub | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {
-            y == 0
-        }
+        IntBinary::Add | IntBinary::Sub | IntBinary::Shl => y == 0,
         IntBinary::Mul | IntBinary::DivS | IntBinary::DivU => y == 1,
-        IntBinary::And => y == wrap(-1, elem),
+        IntBinary::Or | IntBinary::Xor => elem == Elem::I1 && y == 0,
+        IntBinary::And => elem == Elem::I1 && y == 1,
+        IntBinary::ShrS | IntBinary::ShrU => false,
         IntBinary::RemS | IntBinary::RemU | IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
     }
 }
@@ -252,6 +309,8 @@ fn neutral_left(op: IntBinary, x: i64, elem: Elem) -> bool {
 
 fn compare(predicate: IntPredicate, x: i64, y: i64, elem: Elem) -> bool {
     let (ux, uy) = (unsigned(x, elem), unsigned(y, elem));
+    // A true i1 is −1 to signed predicates.
+    let (x, y) = if elem == Elem::I1 { (-x, -y) } else { (x, y) };
     match predicate {
         IntPredicate::Eq => x == y,
         IntPredicate::Ne => x != y,
@@ -282,7 +341,11 @@ mod tests {
         assert_eq!(int(IntBinary::DivS, 1, 0, Elem::I32), None);
         assert_eq!(int(IntBinary::Shl, 1, 32, Elem::I32), None);
         assert_eq!(int(IntBinary::Xor, 1, 1, Elem::I1), Some(Literal::Int(0)));
-        assert!(neutral_right(IntBinary::And, 1, Elem::I1));
+        assert!(neutral_right(IntBinary::And, 1, Elem::I1) && !neutral_right(IntBinary::And, -1, Elem::I32));
+        assert_eq!(int(IntBinary::MinS, 1, 0, Elem::I1), Some(Literal::Int(1)), "true is -1");
+        assert_eq!(int(IntBinary::Add, 1, 1, Elem::I1), None);
+        assert_eq!([int(IntBinary::Shl, 1, 31, Elem::I32), int(IntBinary::Shl, 3, 63, Elem::I64)], [None, None]);
         assert!(compare(IntPredicate::GtU, -1, 5, Elem::I32));
+        assert!(compare(IntPredicate::LtS, 1, 0, Elem::I1) && compare(IntPredicate::GtU, 1, 0, Elem::I1));
     }
 }

@@ -64,6 +64,21 @@ fn movement(
     b.node(op, &inputs, dims)
 }
 
+#[test]
+fn a_read_index_from_the_end_is_brought_to_the_beginning() {
+    let mut b = Builder::new();
+    let x = b.input("x", &[3, 4, 5]);
+    let index = TensorType { dtype: DType::I64, shape: Shape::from_slice(&[2]) };
+    let index = b.graph.add_input("index", index, Role::IndexBelow(3)).unwrap();
+    let texts = [("r0 % 3", "+ (a % 3 + 3) % 3 * b_stride_0"), ("r0 // 2", "+ (a - (a % 2 + 2) % 2) // 2 * b_stride_0")];
+    for (found, text) in texts {
+        let reads: [(_, &[&str], _); 2] = [(index, &["d0"], None), (x, &[found, "d1", "2"], None)];
+        let (n, _) = movement(&mut b, "gather", &[2, 4], "r1", &reads);
+        let bound = bind_contiguous(&b.graph, &Cluster::of(n)).kernel.text;
+        assert!(bound.contains(text), "{text} is not in\n{bound}");
+    }
+}
+
 fn channels_last(shape: &[usize]) -> Layout {
     let [n, c, h, w] = shape else { panic!("four dimensions") };
     let strides = [h * w * c, 1, w * c, *c].map(|s| s as i64);

@@ -220,7 +220,10 @@ impl Carried {
                     }
                 }
             }
-            _ => {}
+            (Carried::Invariant(_), _, _) => {}
+            (Carried::Cell { .. }, arg, _) | (Carried::Parts { .. }, arg, _) => {
+                unreachable!("invariant: the last round agreed with what it assumed, not {arg:?}")
+            }
         }
     }
 }

@@ -119,7 +119,7 @@ impl Layout {
     fn patch(&mut self, at: usize, to: usize) {
         match &mut self.code[at].code {
             Code::Jump(target) | Code::BranchUnless(_, target) | Code::LoopTest { exit: target, .. } => *target = to,
-            other => unreachable!("only jumps are patched, not {other:?}"),
+            other => unreachable!("invariant: only jumps are patched, not {other:?}"),
         }
     }
 
@@ -159,12 +159,11 @@ impl Layout {
         for item in items {
             match item {
                 Item::Plain(mut instruction) => {
-                    match &mut instruction.code {
-                        Code::Dot(dot) => dot.take_acc = self.is_last_read(dot.acc, stream),
-                        Code::Reduce(reduce) => {
-                            self.combines.insert(reduce.start, 0);
-                        }
-                        _ => {}
+                    if let Code::Dot(dot) = &mut instruction.code {
+                        dot.take_acc = self.is_last_read(dot.acc, stream);
+                    }
+                    if let Code::Reduce(reduce) = &instruction.code {
+                        self.combines.insert(reduce.start, 0);
                     }
                     self.code.push(instruction);
                 }

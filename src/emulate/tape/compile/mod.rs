@@ -5,8 +5,10 @@
 //! is built again, until nothing new differs; a carried pointer block thus stays a sum whose terms
 //! are hoisted and whose base alone moves. Each round only adds variant parts, so it ends.
 
+mod contract;
 mod control;
 mod flatten;
+mod memory;
 mod patterns;
 
 use std::collections::{HashMap, HashSet};
@@ -19,11 +21,12 @@ use patterns::{count_uses, defer_loads, fold_dots};
 
 use super::place::{Handover, Item, LAUNCH, PROGRAM, Placer, StreamId, StreamKind, reads};
 use super::split::Form;
-use super::{Code, Combiner, Conjunct, Dot, DotOperand, Instruction, LoadTile, Program, Reduce, Slot, Sum, Tape, Tile};
+use super::{Code, Conjunct, Dot, DotOperand, Instruction, LoadTile, Program, Reduce, Slot, Sum, Tape, Tile};
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::Verified;
-use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, Region, Terminator, Value};
+use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, Kernel, Literal, Region, Terminator, Value};
+use crate::kernel::walk;
 use crate::source::Span;
 
 impl Program {
@@ -233,10 +236,12 @@ impl<'k> Builder<'k> {
             }
             InstKind::Int(op, a, b) => {
                 let e = elem(*a);
-                let split = match (e, kernel.ty(*a).shape.len()) {
-                    (Elem::I1, _) => self.split_mask(*op, *a, *b, span),
-                    (_, 0 | 1) => None,
-                    _ => self.split_int(*op, e, *a, *b, span),
+                let split = if e == Elem::I1 {
+                    self.split_mask(*op, *a, *b, span)
+                } else if kernel.ty(*a).shape.len() < 2 {
+                    None
+                } else {
+                    self.split_int(*op, e, *a, *b, span)
                 };
                 match split {
                     Some(form) => form,
@@ -249,7 +254,9 @@ impl<'k> Builder<'k> {
             InstKind::Float(FloatBinary::Add, a, b) if self.folded.contains_key(a) || self.folded.contains_key(b) => {
                 let (dot, acc) = if self.folded.contains_key(b) { (b, a) } else { (a, b) };
                 let dot = self.folded[dot];
-                let InstKind::Dot { a, b, acc: _, precision } = &dot.kind else { unreachable!("only dots are folded") };
+                let InstKind::Dot { a, b, acc: _, precision } = &dot.kind else {
+                    unreachable!("invariant: only dots are folded")
+                };
                 self.dot([*a, *b, *acc], *precision, dot.span)?
             }
             InstKind::Float(op, a, b) => self.pointwise(&[*a, *b], span, |s| Code::Float(*op, elem(*a), s[0], s[1])),
@@ -325,172 +332,4 @@ impl<'k> Builder<'k> {
         }
         Form::Cell(self.place.here(Code::Splat(slot, elem, SmallVec::from_slice(shape)), false, span))
     }
-
-    fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
-        let shape = self.kernel.ty(ptr).shape.clone();
-        if shape.is_empty() {
-            return None;
-        }
-        let address = self.as_sum(ptr)?;
-        let mask = mask.map(|m| self.as_mask(m)).unwrap_or_default();
-        let fixed = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
-            StreamKind::Launch | StreamKind::Program => true,
-            StreamKind::Table(_) | StreamKind::Loop(_) | StreamKind::Guarded => false,
-        };
-        let stable = (0..shape.len())
-            .map(|axis| {
-                mask.iter().all(|conjunct| match conjunct {
-                    Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis].is_none_or(fixed),
-                    Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
-                })
-            })
-            .collect();
-        Some(Tile { shape, address, mask, stable })
-    }
-
-    fn load(&mut self, ptr: Value, mask: Option<Value>, other: Option<Value>, result: Value, span: Span) -> Form {
-        let ty = self.kernel.ty(result).clone();
-        let Some(tile) = self.tile(ptr, mask) else {
-            let (p, m, o) = (self.cell(ptr), mask.map(|m| self.cell(m)), other.map(|o| self.cell(o)));
-            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, ty.shape.clone()), ty.is_scalar(), span));
-        };
-        let other_slot = other.map(|o| self.cell(o));
-        let uniform = other_slot.is_none_or(|s| self.place.is_scalar(s));
-        let load = Box::new(LoadTile { tile, other: other_slot.filter(|_| uniform), elem: ty.elem });
-        if uniform && self.deferred.contains(&result) {
-            return Form::Load(load, span.start);
-        }
-        let loaded = self.place.here(Code::LoadTile(load), false, span);
-        match (mask, other_slot) {
-            (Some(mask), Some(other)) if !uniform => {
-                let mask = self.cell(mask);
-                Form::Cell(self.place.pure(Code::Select(ty.elem, mask, loaded, other), false, span))
-            }
-            _ => Form::Cell(loaded),
-        }
-    }
-
-    fn store(&mut self, ptr: Value, value: Value, mask: Option<Value>, span: Span) {
-        let elem = self.kernel.ty(value).elem;
-        let value = self.cell(value);
-        let code = match self.tile(ptr, mask) {
-            Some(tile) => Code::StoreTile(Box::new(tile), value, elem),
-            None => {
-                let (p, m) = (self.cell(ptr), mask.map(|m| self.cell(m)));
-                Code::StoreLanes(p, value, m, elem, self.kernel.ty(ptr).shape.clone())
-            }
-        };
-        self.place.here(code, true, span);
-    }
-
-    fn dot_operand(&mut self, value: Value) -> DotOperand {
-        match self.form(value) {
-            Form::Load(load, at) => DotOperand::Load(load, at),
-            _ => DotOperand::Cell(self.cell(value)),
-        }
-    }
-
-    fn dot(&mut self, [a, b, acc]: [Value; 3], precision: DotPrecision, span: Span) -> diag::Result<Form> {
-        let kernel = self.kernel;
-        let elem = |v: Value| kernel.ty(v).elem;
-        let (sa, sb) = (&kernel.ty(a).shape, &kernel.ty(b).shape);
-        if sa.len() != 2 || sb.len() != 2 {
-            return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
-        }
-        if !matches!(precision, DotPrecision::Ieee | DotPrecision::Tf32) && elem(a) == Elem::F32 {
-            return Err(self.unsupported(format!("the dot precision {precision:?}"), span));
-        }
-        if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
-            return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
-        }
-        let dot = Dot {
-            a: self.dot_operand(a),
-            b: self.dot_operand(b),
-            acc: self.cell(acc),
-            take_acc: false,
-            m: sa[0],
-            n: sb[1],
-            k: sa[1],
-            precision,
-            elem: elem(a),
-            acc_elem: elem(acc),
-        };
-        Ok(Form::Cell(self.place.here(Code::Dot(Box::new(dot)), false, span)))
-    }
-
-    fn reduce(&mut self, inst: &Inst, operands: &[Value], axis: usize, combine: &Region) -> diag::Result<()> {
-        let kernel = self.kernel;
-        if combine.insts.iter().any(|i| {
-            matches!(
-                i.kind,
-                InstKind::For { .. }
-                    | InstKind::If { .. }
-                    | InstKind::While { .. }
-                    | InstKind::Load { .. }
-                    | InstKind::Store { .. }
-            )
-        }) {
-            return Err(self.unsupported("control flow or memory in the combine function of a reduce".to_owned(), inst.span));
-        }
-        let slots: Vec<Slot> = operands.iter().map(|&v| self.cell(v)).collect();
-        let elems: Vec<Elem> = operands.iter().map(|&v| kernel.ty(v).elem).collect();
-        let stream = self.place.open(StreamKind::Guarded, self.place.current);
-        let outer = std::mem::replace(&mut self.place.current, stream);
-        let args: Vec<Slot> = combine
-            .args
-            .iter()
-            .map(|&arg| {
-                // Holds lanes of many pairs at once.
-                let slot = self.place.local(stream, false);
-                self.forms.insert(arg, Form::Cell(slot));
-                slot
-            })
-            .collect();
-        let lazy = std::mem::replace(&mut self.place.lazy, false);
-        self.insts(&combine.insts)?;
-        let yields = combine.yields.iter().map(|&v| self.cell(v)).collect();
-        self.place.lazy = lazy;
-        self.place.current = outer;
-        let known = combiner(combine);
-        let results: Vec<Slot> = inst
-            .results
-            .iter()
-            .map(|&r| {
-                let slot = self.place.local(outer, kernel.ty(r).is_scalar());
-                self.forms.insert(r, Form::Cell(slot));
-                slot
-            })
-            .collect();
-        self.combines.push(stream);
-        let reduce = Reduce {
-            operands: slots,
-            results,
-            elems,
-            axis,
-            shape: kernel.ty(operands[0]).shape.clone(),
-            known,
-            start: stream.0,
-            args,
-            yields,
-        };
-        self.place.here(Code::Reduce(Box::new(reduce)), true, inst.span);
-        Ok(())
-    }
-}
-
-/// A combine function that is one operation of its two arguments.
-fn combiner(combine: &Region) -> Option<Combiner> {
-    let ([x, y], [inst], [result]) = (combine.args.as_slice(), combine.insts.as_slice(), combine.yields.as_slice()) else {
-        return None;
-    };
-    let known = match &inst.kind {
-        InstKind::Float(op, a, b) if (a, b) == (x, y) => Combiner::Float(*op),
-        InstKind::Int(op @ (IntBinary::Add | IntBinary::MinS | IntBinary::MaxS | IntBinary::Or | IntBinary::And), a, b)
-            if (a, b) == (x, y) =>
-        {
-            Combiner::Int(*op)
-        }
-        _ => return None,
-    };
-    (inst.results.as_slice() == [*result]).then_some(known)
 }

@@ -27,22 +27,23 @@ pub(super) fn fold_dots<'k>(
     folded: &mut HashMap<Value, &'k Inst>,
 ) {
     for (at, inst) in insts.iter().enumerate() {
-        match &inst.kind {
-            InstKind::Constant(Literal::Float(value)) if *value == 0.0 => zeros.extend(&inst.results),
-            InstKind::Float(FloatBinary::Add, a, b) => {
-                for value in [b, a] {
-                    let Some(found) = insts[..at].iter().position(|i| i.results.contains(value)) else { continue };
-                    if let InstKind::Dot { a: _, b: _, acc, precision: _ } = &insts[found].kind
-                        && uses.get(value) == Some(&1)
-                        && zeros.contains(acc)
-                        && is_quiet(&insts[found..at])
-                    {
-                        folded.insert(*value, &insts[found]);
-                        break;
-                    }
+        if let InstKind::Constant(Literal::Float(value)) = &inst.kind
+            && *value == 0.0
+        {
+            zeros.extend(&inst.results);
+        }
+        if let InstKind::Float(FloatBinary::Add, a, b) = &inst.kind {
+            for value in [b, a] {
+                let Some(found) = insts[..at].iter().position(|i| i.results.contains(value)) else { continue };
+                if let InstKind::Dot { a: _, b: _, acc, precision: _ } = &insts[found].kind
+                    && uses.get(value) == Some(&1)
+                    && zeros.contains(acc)
+                    && is_quiet(&insts[found..at])
+                {
+                    folded.insert(*value, &insts[found]);
+                    break;
                 }
             }
-            _ => {}
         }
         for region in walk::regions(&inst.kind) {
             fold_dots(&region.insts, uses, zeros, folded);
@@ -52,7 +53,7 @@ pub(super) fn fold_dots<'k>(
 
 /// Nothing among these could change or observe memory.
 fn is_quiet(insts: &[Inst]) -> bool {
-    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { .. }))
+    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { ptr: _, value: _, mask: _ }))
 }
 
 /// Finds loads whose only user is a dot of the same region, with nothing between that could change
@@ -65,7 +66,7 @@ pub(super) fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred
                     continue;
                 }
                 let Some(found) = insts[..at].iter().rposition(|i| i.results.contains(operand)) else { continue };
-                if is_quiet(&insts[found..at]) && matches!(insts[found].kind, InstKind::Load { .. }) {
+                if is_quiet(&insts[found..at]) && matches!(insts[found].kind, InstKind::Load { ptr: _, mask: _, other: _ }) {
                     deferred.insert(*operand);
                 }
             }

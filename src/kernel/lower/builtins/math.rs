@@ -5,7 +5,7 @@ use crate::diag::Result;
 use crate::dtype::DType;
 use crate::kernel::ir::{FloatBinary, FloatUnary, InstKind, IntBinary};
 use crate::kernel::lower::call::Args;
-use crate::kernel::lower::ops::Pointers;
+use crate::kernel::lower::operands::Pointers;
 use crate::kernel::lower::types::Scalar;
 use crate::kernel::lower::value::{Tensor, Val};
 use crate::source::Span;

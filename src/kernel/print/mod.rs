@@ -3,13 +3,16 @@
 //! Values are called after the Python variable they were bound to (`%offs`, `%offs_1`, …), others are
 //! numbered. Several results are printed one by one (`%a, %b = scf.for …`), which MLIR reads too.
 
-use std::collections::{HashMap, HashSet};
+mod literal;
+mod names;
+mod operations;
+
 use std::fmt::{self, Write};
 
-use super::ir::{
-    Block, BlockId, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, Inst, InstKind, IntBinary,
-    IntPredicate, Kernel, Literal, Region, Terminator, Type, Value,
-};
+use super::ir::{Block, BlockId, CastKind, DotPrecision, Elem, Inst, InstKind, Kernel, Region, Terminator, Type, Value};
+use literal::{literal_text, quoted};
+use names::{identifier, name_values};
+pub(super) use operations::{cast_name, float_name, float_predicate, int_name, int_predicate, precision_name, unary_name};
 
 /// The whole kernel, with a line break at the end.
 pub fn print(kernel: &Kernel) -> String {
@@ -21,69 +24,6 @@ pub fn print(kernel: &Kernel) -> String {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&print(self))
-    }
-}
-
-/// MLIR identifiers: letters, digits, `_`, `$`, `.`, `-`; a digit may not come first.
-fn identifier(name: &str) -> String {
-    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-    if text.starts_with(|c: char| c.is_ascii_digit()) {
-        text.insert(0, '_');
-    }
-    text
-}
-
-/// A distinct name for every value, in the order of definition.
-fn name_values(kernel: &Kernel) -> Vec<String> {
-    let mut namer =
-        Namer { kernel, taken: HashSet::new(), next: HashMap::new(), names: vec![String::new(); kernel.values.len()], number: 0 };
-    for param in &kernel.params {
-        namer.name(param.value);
-    }
-    for block in &kernel.blocks {
-        block.args.iter().for_each(|&arg| namer.name(arg));
-        namer.insts(&block.insts);
-    }
-    namer.names
-}
-
-struct Namer<'k> {
-    kernel: &'k Kernel,
-    taken: HashSet<String>,
-    next: HashMap<String, usize>,
-    names: Vec<String>,
-    number: usize,
-}
-
-impl Namer<'_> {
-    fn name(&mut self, value: Value) {
-        let text = match self.kernel.value_name(value) {
-            None => {
-                self.number += 1;
-                (self.number - 1).to_string()
-            }
-            Some(name) => {
-                let base = identifier(name);
-                let mut text = base.clone();
-                while !self.taken.insert(text.clone()) {
-                    let next = self.next.entry(base.clone()).or_insert(0);
-                    text = format!("{base}_{next}");
-                    *next += 1;
-                }
-                text
-            }
-        };
-        self.names[value.0 as usize] = text;
-    }
-
-    fn insts(&mut self, insts: &[Inst]) {
-        for inst in insts {
-            inst.results.iter().for_each(|&result| self.name(result));
-            for region in super::walk::regions(&inst.kind) {
-                region.args.iter().for_each(|&arg| self.name(arg));
-                self.insts(&region.insts);
-            }
-        }
     }
 }
 
@@ -354,173 +294,4 @@ impl<'k> Printer<'k> {
 
 fn axis_name(axis: u8) -> &'static str {
     ["x", "y", "z"].get(axis as usize).copied().unwrap_or("?")
-}
-
-/// As MLIR quotes: `\xx` in hex for what is not printable.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(byte as char);
-            }
-            0x20..=0x7e => out.push(byte as char),
-            _ => out.push_str(&format!("\\{byte:02X}")),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// One lane as MLIR writes it: decimal where that reads back exactly, else the bits in hex.
-fn literal_text(literal: Literal, elem: Elem) -> String {
-    match literal {
-        Literal::Int(int) if elem == Elem::I1 => if int == 0 { "false" } else { "true" }.to_owned(),
-        Literal::Int(int) => int.to_string(),
-        Literal::Float(x) if !x.is_finite() => bits_text(x, elem),
-        Literal::Float(x) => {
-            let short = exponent_form(&format!("{x:.6e}"));
-            if short.parse::<f64>().is_ok_and(|back| same_in(elem, back, x)) {
-                return short;
-            }
-            exponent_form(&format!("{x:.16e}"))
-        }
-    }
-}
-
-/// Whether a decimal reads back as the value when rounded to the element type.
-fn same_in(elem: Elem, back: f64, x: f64) -> bool {
-    match elem {
-        Elem::F64 => back == x,
-        Elem::F16 => half::f16::from_f64(back).to_f64() == x,
-        Elem::BF16 => half::bf16::from_f64(back).to_f64() == x,
-        _ => f64::from(back as f32) == x,
-    }
-}
-
-/// Rust's `1.5e-7` as C's `1.5e-07`.
-fn exponent_form(text: &str) -> String {
-    let Some((mantissa, exponent)) = text.split_once('e') else { return text.to_owned() };
-    let (sign, digits) = match exponent.strip_prefix('-') {
-        Some(digits) => ('-', digits),
-        None => ('+', exponent),
-    };
-    format!("{mantissa}e{sign}{digits:0>2}")
-}
-
-fn bits_text(x: f64, elem: Elem) -> String {
-    match elem {
-        Elem::F64 => format!("0x{:016X}", x.to_bits()),
-        Elem::F16 => format!("0x{:04X}", half::f16::from_f64(x).to_bits()),
-        Elem::BF16 => format!("0x{:04X}", half::bf16::from_f64(x).to_bits()),
-        _ => format!("0x{:08X}", (x as f32).to_bits()),
-    }
-}
-
-pub(super) fn int_name(op: IntBinary) -> &'static str {
-    match op {
-        IntBinary::Add => "arith.addi",
-        IntBinary::Sub => "arith.subi",
-        IntBinary::Mul => "arith.muli",
-        IntBinary::DivS => "arith.divsi",
-        IntBinary::DivU => "arith.divui",
-        IntBinary::RemS => "arith.remsi",
-        IntBinary::RemU => "arith.remui",
-        IntBinary::And => "arith.andi",
-        IntBinary::Or => "arith.ori",
-        IntBinary::Xor => "arith.xori",
-        IntBinary::Shl => "arith.shli",
-        IntBinary::ShrS => "arith.shrsi",
-        IntBinary::ShrU => "arith.shrui",
-        IntBinary::MinS => "arith.minsi",
-        IntBinary::MinU => "arith.minui",
-        IntBinary::MaxS => "arith.maxsi",
-        IntBinary::MaxU => "arith.maxui",
-    }
-}
-
-pub(super) fn float_name(op: FloatBinary) -> &'static str {
-    match op {
-        FloatBinary::Add => "arith.addf",
-        FloatBinary::Sub => "arith.subf",
-        FloatBinary::Mul => "arith.mulf",
-        FloatBinary::Div => "arith.divf",
-        FloatBinary::Rem => "arith.remf",
-        FloatBinary::MinNum => "arith.minnumf",
-        FloatBinary::MaxNum => "arith.maxnumf",
-        FloatBinary::Minimum => "arith.minimumf",
-        FloatBinary::Maximum => "arith.maximumf",
-    }
-}
-
-pub(super) fn unary_name(op: FloatUnary) -> &'static str {
-    match op {
-        FloatUnary::Neg => "arith.negf",
-        FloatUnary::Abs => "math.absf",
-        FloatUnary::Exp => "math.exp",
-        FloatUnary::Exp2 => "math.exp2",
-        FloatUnary::Log => "math.log",
-        FloatUnary::Log2 => "math.log2",
-        FloatUnary::Sqrt => "math.sqrt",
-        FloatUnary::SqrtRn => "tt.precise_sqrt",
-        FloatUnary::Rsqrt => "math.rsqrt",
-        FloatUnary::Sin => "math.sin",
-        FloatUnary::Cos => "math.cos",
-        FloatUnary::Erf => "math.erf",
-        FloatUnary::Floor => "math.floor",
-        FloatUnary::Ceil => "math.ceil",
-    }
-}
-
-pub(super) fn int_predicate(predicate: IntPredicate) -> &'static str {
-    match predicate {
-        IntPredicate::Eq => "eq",
-        IntPredicate::Ne => "ne",
-        IntPredicate::LtS => "slt",
-        IntPredicate::LeS => "sle",
-        IntPredicate::GtS => "sgt",
-        IntPredicate::GeS => "sge",
-        IntPredicate::LtU => "ult",
-        IntPredicate::LeU => "ule",
-        IntPredicate::GtU => "ugt",
-        IntPredicate::GeU => "uge",
-    }
-}
-
-pub(super) fn float_predicate(predicate: FloatPredicate) -> &'static str {
-    match predicate {
-        FloatPredicate::Oeq => "oeq",
-        FloatPredicate::One => "one",
-        FloatPredicate::Olt => "olt",
-        FloatPredicate::Ole => "ole",
-        FloatPredicate::Ogt => "ogt",
-        FloatPredicate::Oge => "oge",
-        FloatPredicate::Une => "une",
-    }
-}
-
-pub(super) fn cast_name(kind: CastKind) -> &'static str {
-    match kind {
-        CastKind::Trunc => "arith.trunci",
-        CastKind::ExtS => "arith.extsi",
-        CastKind::ExtU => "arith.extui",
-        CastKind::IntToFloatS => "arith.sitofp",
-        CastKind::IntToFloatU => "arith.uitofp",
-        CastKind::FloatToIntS => "arith.fptosi",
-        CastKind::FloatToIntU => "arith.fptoui",
-        CastKind::FloatExt => "arith.extf",
-        CastKind::FloatTrunc => "arith.truncf",
-        CastKind::Bitcast => "tt.bitcast",
-    }
-}
-
-pub(super) fn precision_name(precision: DotPrecision) -> &'static str {
-    match precision {
-        DotPrecision::Ieee => "ieee",
-        DotPrecision::Tf32 => "tf32",
-        DotPrecision::Tf32x3 => "tf32x3",
-        DotPrecision::Bf16x3 => "bf16x3",
-        DotPrecision::Bf16x6 => "bf16x6",
-    }
 }

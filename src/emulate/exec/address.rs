@@ -1,0 +1,122 @@
+//! Pointers, and sums and conjunctions of one-axis terms (`tape::split`) where they need all their lanes.
+
+use super::{Machine, Step, Stop, compare, int, shape};
+use crate::emulate::tape::{Conjunct, Slot, Sum};
+use crate::emulate::value::int::bounds;
+use crate::emulate::value::{Cell, Pointer, Pool, PtrBlock, Scalar, Taints, misfit};
+use crate::kernel::ir::{Elem, IntBinary, IntPredicate};
+
+impl Machine<'_> {
+    pub(super) fn add_ptr(&mut self, ptr: Slot, offset: Slot, elem: Elem) -> Cell {
+        let offset = int::wrapped(self.state.cells.get(offset), elem);
+        match (self.state.cells.get(ptr), &offset) {
+            (Cell::Ptr(p), Cell::Int(s)) => {
+                Cell::Ptr(Pointer { offset: p.offset.wrapping_add(s.value), taint: p.taint | s.taint, ..*p })
+            }
+            (Cell::Ptr(p), Cell::Ints(_)) => {
+                let base = Cell::Int(Scalar { value: p.offset, taint: p.taint });
+                pointers(p.arg, int::binary(IntBinary::Add, Elem::I64, &base, &offset, &mut self.pool))
+            }
+            (Cell::Ptrs(block), Cell::Int(_) | Cell::Ints(_)) => {
+                let base = Cell::Ints(block.offsets.clone());
+                pointers(block.arg, int::binary(IntBinary::Add, Elem::I64, &base, &offset, &mut self.pool))
+            }
+            (Cell::Ptr(_) | Cell::Ptrs(_), other) => misfit(other, "an offset"),
+            (other, _) => misfit(other, "a pointer"),
+        }
+    }
+
+    /// A sum lane by lane.
+    pub(super) fn materialise(&mut self, sum: &Sum, elem: Elem, to: &[usize]) -> Cell {
+        let (arg, mut total) = match self.state.cells.get(sum.base) {
+            Cell::Ptr(p) => (Some(p.arg), Cell::Int(Scalar { value: p.offset, taint: p.taint })),
+            Cell::Int(s) => (None, Cell::Int(*s)),
+            other => misfit(other, "the base of a sum"),
+        };
+        let wide = if matches!(elem, Elem::Ptr(_)) { Elem::I64 } else { elem };
+        for (axis, term) in sum.terms.iter().enumerate() {
+            let Some(term) = term else { continue };
+            let spread = along(self.state.cells.get(*term), axis, to, &mut self.pool);
+            total = int::binary(IntBinary::Add, wide, &total, &spread, &mut self.pool);
+        }
+        let total = shape::materialise(&total, wide, to, &mut self.pool);
+        match arg {
+            Some(arg) => pointers(arg, total),
+            None => total,
+        }
+    }
+
+    /// A conjunction lane by lane.
+    pub(super) fn conjunction(&mut self, mask: &[Conjunct], to: &[usize]) -> Cell {
+        let mut all = Cell::int(1);
+        for conjunct in mask {
+            let factor = match conjunct {
+                Conjunct::Scalar(slot) | Conjunct::Block(slot) => self.state.cells.get(*slot).clone(),
+                Conjunct::Axis(axis, slot) => along(self.state.cells.get(*slot), *axis, to, &mut self.pool),
+                Conjunct::Band { sum, lo, hi } => {
+                    let sum = self.materialise(sum, Elem::I64, to);
+                    let mut inside = Cell::int(1);
+                    for (limit, predicate) in [(lo, IntPredicate::GeS), (hi, IntPredicate::LtS)] {
+                        if let Some(limit) = limit {
+                            let limit = self.state.cells.get(*limit);
+                            let side = compare::ints(predicate, Elem::I64, &sum, limit, &mut self.pool);
+                            inside = int::binary(IntBinary::And, Elem::I1, &inside, &side, &mut self.pool);
+                        }
+                    }
+                    inside
+                }
+            };
+            all = int::binary(IntBinary::And, Elem::I1, &all, &factor, &mut self.pool);
+        }
+        all
+    }
+
+    /// Suspect unless every lane of the sum fits the type.
+    pub(super) fn guard(&mut self, sum: &Sum, elem: Elem) -> Step {
+        let (mut lo, mut hi) = (0i64, 0i64);
+        for slot in std::iter::once(sum.base).chain(sum.terms.iter().flatten().copied()) {
+            match self.cell(slot) {
+                Cell::Int(s) => {
+                    lo = lo.saturating_add(s.value);
+                    hi = hi.saturating_add(s.value);
+                }
+                Cell::Ints(block) => {
+                    lo = lo.saturating_add(block.lo);
+                    hi = hi.saturating_add(block.hi);
+                }
+                other => misfit(other, "a term of a sum"),
+            }
+        }
+        let (min, max) = bounds(elem);
+        if lo < min || hi > max { Err(Stop::Suspect) } else { Ok(()) }
+    }
+}
+
+/// A one-axis block along an axis of a shape.
+fn along(cell: &Cell, axis: usize, to: &[usize], pool: &mut Pool) -> Cell {
+    let Some(mut layout) = cell.layout().copied() else { return cell.clone() };
+    for a in 0..to.len() {
+        if a != axis {
+            layout = layout.expanded(a);
+        }
+    }
+    cell.with_layout(layout.broadcast(to), pool)
+}
+
+fn pointers(arg: u32, offsets: Cell) -> Cell {
+    match offsets {
+        Cell::Ints(offsets) => Cell::Ptrs(PtrBlock { arg, offsets }),
+        Cell::Int(s) => Cell::Ptr(Pointer { arg, offset: s.value, taint: s.taint }),
+        other => misfit(&other, "offsets"),
+    }
+}
+
+pub fn only_lane(cell: &Cell) -> Cell {
+    let flag = |taints: &Taints| taints.as_ref().map_or(0, |t| t[0]);
+    match cell {
+        Cell::Ints(block) => Cell::Int(Scalar { value: block.at(0), taint: flag(&block.taints) }),
+        Cell::Mask(block) => Cell::Int(Scalar { value: block.values()[0].into(), taint: flag(&block.taints) }),
+        Cell::Int(_) => cell.clone(),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Floats(_) | Cell::Ptrs(_) => misfit(cell, "integers"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Loads and stores: as tiles where the address splits along axes, lane by lane otherwise.
+
+use super::*;
+
+impl Builder<'_> {
+    fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
+        let shape = self.kernel.ty(ptr).shape.clone();
+        if shape.is_empty() {
+            return None;
+        }
+        let address = self.as_sum(ptr)?;
+        let mask = mask.map(|m| self.as_mask(m)).unwrap_or_default();
+        let fixed = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
+            StreamKind::Launch | StreamKind::Program => true,
+            StreamKind::Table(_) | StreamKind::Loop(_) | StreamKind::Guarded => false,
+        };
+        let stable = (0..shape.len())
+            .map(|axis| {
+                mask.iter().all(|conjunct| match conjunct {
+                    Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis].is_none_or(fixed),
+                    Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
+                })
+            })
+            .collect();
+        Some(Tile { shape, address, mask, stable })
+    }
+
+    pub(super) fn load(&mut self, ptr: Value, mask: Option<Value>, other: Option<Value>, result: Value, span: Span) -> Form {
+        let ty = self.kernel.ty(result).clone();
+        let Some(tile) = self.tile(ptr, mask) else {
+            let (p, m, o) = (self.cell(ptr), mask.map(|m| self.cell(m)), other.map(|o| self.cell(o)));
+            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, ty.shape.clone()), ty.is_scalar(), span));
+        };
+        let other_slot = other.map(|o| self.cell(o));
+        let uniform = other_slot.is_none_or(|s| self.place.is_scalar(s));
+        let load = Box::new(LoadTile { tile, other: other_slot.filter(|_| uniform), elem: ty.elem });
+        if uniform && self.deferred.contains(&result) {
+            return Form::Load(load, span.start);
+        }
+        let loaded = self.place.here(Code::LoadTile(load), false, span);
+        match (mask, other_slot) {
+            (Some(mask), Some(other)) if !uniform => {
+                let mask = self.cell(mask);
+                Form::Cell(self.place.pure(Code::Select(ty.elem, mask, loaded, other), false, span))
+            }
+            _ => Form::Cell(loaded),
+        }
+    }
+
+    pub(super) fn store(&mut self, ptr: Value, value: Value, mask: Option<Value>, span: Span) {
+        let elem = self.kernel.ty(value).elem;
+        let value = self.cell(value);
+        let code = match self.tile(ptr, mask) {
+            Some(tile) => Code::StoreTile(Box::new(tile), value, elem),
+            None => {
+                let (p, m) = (self.cell(ptr), mask.map(|m| self.cell(m)));
+                Code::StoreLanes(p, value, m, elem, self.kernel.ty(ptr).shape.clone())
+            }
+        };
+        self.place.here(code, true, span);
+    }
+}
