@@ -62,8 +62,8 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
     let refused = |verb: &str| Err(vec![not_offered(&format!("`decompose {verb}`"))]);
     match cli.verb {
         None => decompose(cli.decompose, cancel),
-        Some(Verb::Inspect(args)) => inspect::run(args),
-        Some(Verb::Plan(args)) => plan(args),
+        Some(Verb::Inspect(args)) => inspect::run(args, cancel),
+        Some(Verb::Plan(args)) => plan(args, cancel),
         Some(Verb::Verify(args)) => verify(args, cancel),
         Some(Verb::Emulate(_)) => refused("emulate"),
         Some(Verb::Lint(_)) => refused("lint"),
@@ -126,12 +126,12 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
     })
 }
 
-fn plan(args: PlanArgs) -> Outcome {
+fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
     if args.why {
         return Err(vec![not_offered("--why")]);
     }
     let options = model_options(args.model, &args.binding, &args.kernels).map_err(|d| vec![*d])?;
-    let outcome = pipeline::plan(&options, &pipeline::Silent, &Cancel::default())?;
+    let outcome = pipeline::plan(&options, &pipeline::Silent, cancel)?;
     let text = match (args.dot, args.output_form.json) {
         (true, _) => crate::select::dot::dot(&outcome.planned.plan),
         (false, true) => format!("{:#}\n", crate::select::json::json(&outcome.planned.plan)),

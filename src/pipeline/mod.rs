@@ -56,9 +56,11 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     verified(&imported.graph)?;
     let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
     verified(&graph)?;
+    cancel.check().map_err(one)?;
     let clusters = fuse::cluster(&graph, options.fuse, &Served { library: &library, target }).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
+    cancel.check().map_err(one)?;
     let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
     let problems = imported.unsupported.iter().cloned().chain(missing).collect();
     Ok(PlanOutcome { imported, planned, problems })

@@ -32,7 +32,7 @@ pub use capabilities::Served;
 /// `graph`; `name` becomes the suite's name.
 ///
 /// A cluster that no template serves is not fatal: [`Planned::missing`] says which and why, and the
-/// plan covers the rest. Fails when the graph has a cycle.
+/// plan covers the rest. Fails when the graph has a cycle, and when a template is wrong.
 pub fn plan(
     name: &str,
     imported: Arc<Graph>,

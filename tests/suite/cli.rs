@@ -202,6 +202,28 @@ fn one_dimensional_pool() -> Vec<u8> {
     ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..Default::default() }.encode_to_vec()
 }
 
+/// A folder of one template, the embedded `relu` with another line in its template.yaml.
+fn relu_with(folder: &Path, line: &str) {
+    let (from, to) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("operator_templates/relu"), folder.join("mine/relu"));
+    std::fs::create_dir_all(&to).unwrap();
+    for file in ["kernel.py", "schedule.yaml", "template.yaml"] {
+        std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    let text = std::fs::read_to_string(to.join("template.yaml")).unwrap();
+    std::fs::write(to.join("template.yaml"), text + line).unwrap();
+}
+
+#[test]
+fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    relu_with(folder.path(), "when: \"1 // (X.rank - X.rank)\"\n");
+    let output = run(folder.path(), &["pool.onnx", "--templates", "mine"]);
+    let text = format!("exit {}\n{}", output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr));
+    expect![[r#""#]].assert_eq(&text);
+    assert!(!folder.path().join("pool-suite").exists());
+}
+
 #[test]
 fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     let folder = tempfile::tempdir().unwrap();
