@@ -1,6 +1,7 @@
 //! Emulated kernels against the reference: cases, comparison, diagnosis.
 //!
-//! [`subject`] reads a suite's files; [`kernel`] verifies one launch in isolation, [`chain`] the
+//! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
+//! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, [`chain`] the
 //! whole model; [`execute`] runs what host code did. [`inputs`], [`exact`], [`bound`], [`compare`] and
 //! [`diagnose`] make the judgement; [`verdict`] is what is said.
 
@@ -8,6 +9,7 @@ pub mod alive;
 pub mod bound;
 pub mod chain;
 pub mod compare;
+pub mod consistent;
 pub mod cpu;
 pub mod diagnose;
 pub mod exact;
@@ -15,6 +17,7 @@ pub mod execute;
 pub mod inputs;
 pub mod kernel;
 pub mod layout;
+pub mod planned;
 pub mod prepare;
 pub mod probe;
 pub mod stored;

@@ -29,6 +29,7 @@ use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
 pub use manifest::{MANIFEST, digest};
+pub use weights::STORED;
 pub use write::{Change, abandon, edited, may_write, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
