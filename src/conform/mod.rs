@@ -3,7 +3,8 @@
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, [`chain`] the
 //! whole model; [`execute`] runs what host code did. [`inputs`], [`exact`], [`bound`], [`compare`] and
-//! [`diagnose`] make the judgement; [`verdict`] is what is said.
+//! [`diagnose`] make the judgement; [`verdict`] is what is said. What no launch
+//! reaches is compared with what the manifest gives ([`unreached`]).
 
 pub mod alive;
 pub mod bound;
@@ -22,6 +23,7 @@ pub mod prepare;
 pub mod probe;
 pub mod stored;
 pub mod subject;
+pub mod unreached;
 pub mod verdict;
 
 #[cfg(test)]

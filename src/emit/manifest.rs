@@ -26,6 +26,9 @@ pub const MANIFEST: &str = "manifest.json";
 /// What `format` says in a manifest of ours.
 pub const FORMAT: &str = "decompose-suite";
 
+/// What `generator` says in a manifest of this version.
+pub const GENERATOR: &str = concat!("decompose ", env!("CARGO_PKG_VERSION"));
+
 /// Grows with every change that an old reader would misunderstand.
 pub const VERSION: u32 = 1;
 
@@ -185,7 +188,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     render(&Manifest {
         format: FORMAT.to_owned(),
         version: VERSION,
-        generator: concat!("decompose ", env!("CARGO_PKG_VERSION")).to_owned(),
+        generator: GENERATOR.to_owned(),
         name: plan.name.clone(),
         model: plan.imported.file.clone(),
         seed: options.seed,

@@ -13,6 +13,7 @@ pub mod manifest;
 mod prepare;
 mod python;
 mod readme;
+mod restore;
 mod run;
 mod subject;
 mod torch_access;
@@ -29,8 +30,9 @@ use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
 pub use manifest::{MANIFEST, digest};
+pub use restore::restore;
 pub use weights::STORED;
-pub use write::{Change, abandon, edited, may_write, read, replace, write};
+pub use write::{Change, abandon, changes, edited, may_write, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;

@@ -109,3 +109,6 @@ fn settings(options: &Options) -> Vec<(String, String)> {
 fn one(diagnostic: Box<Diagnostic>) -> Vec<Diagnostic> {
     vec![*diagnostic]
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,4 @@
+//! Suites whose files were changed on purpose, verified in memory.
+
+mod forged;
+mod small;
