@@ -21,6 +21,7 @@ pub mod layout;
 pub mod planned;
 pub mod prepare;
 pub mod probe;
+pub mod sample;
 pub mod stored;
 pub mod subject;
 pub mod unreached;

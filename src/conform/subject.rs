@@ -91,7 +91,8 @@ impl Subject {
     pub fn read(name: &str, files: &Files) -> Result<Subject> {
         let absent = |file: &str| {
             let help = "decompose the model again, with --force to replace the suite";
-            Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("{file} is missing")).in_file(name).help(help))
+            let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, format!("{file} is missing"));
+            Box::new(diagnostic.in_file(format!("{name}/{MANIFEST}")).help(help))
         };
         let bytes = files.get(MANIFEST).ok_or_else(|| absent(MANIFEST))?;
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| invalid(name, e.to_string()))?;

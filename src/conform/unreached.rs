@@ -1,7 +1,7 @@
 //! What no launch reaches is compared with what the manifest's graph gives: torch references, tests and
 //! `main` of each Python file, and every other file of the suite as a whole.
 //!
-//! The suite is emitted again from its manifest. Kernels, `check`, `launch`, `prepare` and `forward` may
+//! The imported graph is rewritten again, and the suite is emitted again from its manifest. Kernels, `check`, `launch`, `prepare` and `forward` may
 //! be edited, because they are judged by running; of `run.py` and the kernels' files all else must be
 //! what is emitted, statement by statement (H006, at the first line that differs). Comments and blank
 //! lines between statements are free, and so are further definitions, unless the emitted functions use
@@ -14,11 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::consistent;
+use super::sample;
 use super::subject::Subject;
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{GENERATOR, MANIFEST};
 use crate::emit::{self, Files, STORED};
+use crate::fuse::{self, Level};
 use crate::host::modules::is_main_guard;
+use crate::select::views;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{Module, Stmt, StmtKind};
 use crate::syntax::parse_module;
@@ -30,6 +33,7 @@ pub fn is_comparable(subject: &Subject) -> bool {
 
 /// What differs in each file, by path.
 pub fn differences(subject: &Subject, files: &Files) -> Result<BTreeMap<String, Vec<Diagnostic>>> {
+    rewriting(subject)?;
     let mut found: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
     for (path, expected) in &emitted(subject)? {
         if path == MANIFEST {
@@ -62,6 +66,20 @@ pub fn differences(subject: &Subject, files: &Files) -> Result<BTreeMap<String, 
     Ok(found)
 }
 
+/// Refuses a rewritten graph that the imported one does not become at the manifest's fusion level.
+fn rewriting(subject: &Subject) -> Result<()> {
+    let Some(level) = subject.manifest.settings.get("fuse") else { return Ok(()) };
+    let graph = fuse::rewrite(&subject.imported, Level::from_name(level)?)?;
+    let rewritten = views::resolve(&graph, Vec::new())?.graph.to_string();
+    let mut pairs = rewritten.lines().zip(&subject.manifest.rewritten).enumerate();
+    let what = match pairs.find(|(_, (line, given))| line != given) {
+        Some((i, (line, _))) => format!("rewritten[{i}] should be `{line}` under --fuse {level}"),
+        None if rewritten.lines().count() == subject.manifest.rewritten.len() => return Ok(()),
+        None => format!("rewritten has {} lines, not {}", subject.manifest.rewritten.len(), rewritten.lines().count()),
+    };
+    Err(consistent::invalid(&subject.name, what))
+}
+
 /// The suite as its manifest's graph gives it, kernels without text.
 fn emitted(subject: &Subject) -> Result<Files> {
     let mut imported = subject.imported.clone();
@@ -71,7 +89,11 @@ fn emitted(subject: &Subject) -> Result<Files> {
         }
     }
     let (plan, options) = emit::restore(&subject.manifest, &imported, &subject.rewritten)?;
-    emit::suite(&plan, &options)
+    if !subject.manifest.files.keys().any(|path| path.starts_with("layers/")) {
+        return emit::suite(&plan, &options);
+    }
+    let samples = sample::of_plan(&plan, options.seed, options.always_seeded)?;
+    emit::suite_with_layers(&plan, &options, &samples)
 }
 
 fn edited(code: &'static crate::diag::Code, what: String) -> Diagnostic {

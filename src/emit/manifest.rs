@@ -161,6 +161,7 @@ pub struct OperandUse {
     pub value: String,
     pub slot: SlotEntry,
     /// In the imported graph; none for what is prepared from weights.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub imported: Option<String>,
 }
 
@@ -211,6 +212,11 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
 fn render(manifest: &Manifest) -> String {
     let document = serde_json::to_value(manifest).expect("invariant: a manifest is numbers, strings, lists and maps");
     let Value::Object(entries) = document else { unreachable!("invariant: a struct serializes to an object") };
+    object(entries)
+}
+
+/// An object with a key a line, and one entry of each list or object in it a line.
+pub(super) fn object(entries: Map<String, Value>) -> String {
     let lines: Vec<String> = entries.iter().map(|(key, value)| format!("  {}: {}", json!(key), block(value))).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }

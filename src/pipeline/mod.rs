@@ -15,6 +15,7 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::conform::sample;
 use crate::diag::Diagnostic;
 use crate::emit::{self, EmitOptions};
 use crate::fuse;
@@ -81,7 +82,8 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
         settings: settings(options),
         missing,
     };
-    let mut files = emit::suite(plan, &emitting).map_err(one)?;
+    let samples = sample::of_plan(plan, options.seed, emitting.always_seeded).map_err(one)?;
+    let mut files = emit::suite_with_layers(plan, &emitting, &samples).map_err(one)?;
     let mut report =
         verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
     report.notes.extend(load::notes(&imported, options));

@@ -96,7 +96,12 @@ fn an_edited_test_is_named() {
     unreached(Some("maxpool"), "    print(\"ok\")", "    print(\"fine\")", "`main block` differs");
     unreached(None, "else 1\n", "else 0\n", "`main` differs");
     unreached(Some("maxpool"), "import torch.nn.functional as F", "import os as F", "is missing");
-    unreached(Some("maxpool"), "# Reference\n", "# Reference\n\ndef print(x):\n    pass\n", "changes what the emitted functions mean");
+    unreached(
+        Some("maxpool"),
+        "# Reference\n",
+        "# Reference\n\ndef print(x):\n    pass\n",
+        "changes what the emitted functions mean",
+    );
 }
 
 #[test]

@@ -20,8 +20,9 @@ use crate::pipeline::{Cancel, Options, Silent};
 /// What may be forged without making a verdict wrong, and why.
 const HARMLESS: &[(&str, &str)] = &[
     ("generator", "a suite of another version is verified, and says that references are not compared"),
-    ("settings", "no verdict rests on the fusion level or the target, and absent ones are not needed"),
-    ("always_seeded", "the weight that the file has is what it has"),
+    ("settings.target", "no verdict rests on the target that schedules were chosen for"),
+    ("settings.precision left out", "verification is in the one class that is offered"),
+    ("settings.fuse left out", "the rewritten graph is used for weight preparation, which is compared"),
     ("files.kernels/", "a file whose hash differs counts as edited, and is judged by running"),
     ("files.run.py", "likewise"),
 ];
@@ -65,9 +66,7 @@ fn wrong(value: &Value, neighbours: &[Value]) -> Vec<Value> {
                 json!(n - 1),
                 json!(0),
                 json!(-1),
-                json!(n * 2 + 3),
                 json!(i64::MAX),
-                json!(u64::MAX),
                 json!(1.5),
             ]);
         }
@@ -147,27 +146,21 @@ fn changes(document: &Value) -> Vec<(String, Value)> {
 
 #[test]
 fn no_forged_manifest_passes_or_panics() {
-    let mut harmless = BTreeSet::new();
-    for level in [Level::Basic, Level::None] {
-        let files = small::suite(level);
-        let document: Value = serde_json::from_slice(&files[MANIFEST]).unwrap();
-        assert_eq!(objection(&files, &document).unwrap_err(), "no objection");
-        let all = changes(&document);
-        assert!(all.len() > 2000, "only {} changes", all.len());
-        // A panic that is expected nowhere need not be printed a thousand times.
-        let said: Vec<(&str, String)> = all
-            .par_iter()
-            .filter_map(|(what, changed)| objection(&files, changed).err().map(|why| (what.as_str(), why)))
-            .collect();
-        let excused = |what: &str, why: &str| {
-            let entry = HARMLESS.iter().find(|(start, _)| what.starts_with(start))?;
-            (why == "no objection").then_some(entry.0)
-        };
-        let bad: Vec<String> =
-            said.iter().filter(|(what, why)| excused(what, why).is_none()).map(|(what, why)| format!("{what}: {why}")).collect();
-        assert!(bad.is_empty(), "{} of {}:\n{}", bad.len(), all.len(), bad.join("\n"));
-        harmless.extend(said.iter().filter_map(|(what, why)| excused(what, why)));
-    }
+    let files = small::suite(Level::Basic);
+    let document: Value = serde_json::from_slice(&files[MANIFEST]).unwrap();
+    assert_eq!(objection(&files, &document).unwrap_err(), "no objection");
+    let all = changes(&document);
+    assert!(all.len() > 2000, "only {} changes", all.len());
+    let said: Vec<(&str, String)> =
+        all.par_iter().filter_map(|(what, changed)| objection(&files, changed).err().map(|why| (what.as_str(), why))).collect();
+    let excused = |what: &str, why: &str| {
+        let entry = HARMLESS.iter().find(|(start, _)| what.starts_with(start))?;
+        (why == "no objection").then_some(entry.0)
+    };
+    let bad: Vec<String> =
+        said.iter().filter(|(what, why)| excused(what, why).is_none()).map(|(what, why)| format!("{what}: {why}")).collect();
+    assert!(bad.is_empty(), "{} of {}:\n{}", bad.len(), all.len(), bad.join("\n"));
+    let harmless: BTreeSet<&str> = said.iter().filter_map(|(what, why)| excused(what, why)).collect();
     let listed: BTreeSet<&str> = HARMLESS.iter().map(|entry| entry.0).collect();
     assert_eq!(harmless, listed, "an excuse that nothing needs");
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::conform::sample;
 use crate::dtype::DType;
 use crate::emit::{self, EmitOptions, Files};
 use crate::expr::parse::parse;
@@ -12,6 +13,7 @@ use crate::fuse::{self, Level};
 use crate::graph::infer::infer;
 use crate::graph::op::{Conv, Map, Op, Pool, PoolKind, View};
 use crate::graph::{Graph, Role, Source, TensorType, ValueId, Weight};
+use crate::select::plan::Plan;
 use crate::select::{self, Served};
 use crate::target::Target;
 use crate::template::{BindOptions, Library};
@@ -79,8 +81,8 @@ fn graph() -> Graph {
     g
 }
 
-/// Its files.
-pub fn suite(level: Level) -> Files {
+/// Its plan.
+pub fn plan(level: Level) -> Plan {
     let graph = graph();
     let library = Library::embedded().unwrap();
     let target = Target::find(crate::target::DEFAULT).unwrap();
@@ -88,8 +90,15 @@ pub fn suite(level: Level) -> Files {
     let clusters = fuse::cluster(&rewritten, level, &Served { library: &library, target }).unwrap();
     let planned = select::plan("small", Arc::new(graph), &rewritten, clusters, &library, target, BindOptions::default()).unwrap();
     assert!(planned.missing.is_empty());
+    planned.plan
+}
+
+/// Its files.
+pub fn suite(level: Level) -> Files {
+    let plan = plan(level);
     let settings = [("fuse", level.name()), ("precision", "ieee"), ("target", crate::target::DEFAULT)];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
     let options = EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new() };
-    emit::suite(&planned.plan, &options).unwrap()
+    let samples = sample::of_plan(&plan, options.seed, options.always_seeded).unwrap();
+    emit::suite_with_layers(&plan, &options, &samples).unwrap()
 }
