@@ -127,15 +127,20 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
 }
 
 fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
-    if args.why {
-        return Err(vec![not_offered("--why")]);
-    }
     let options = model_options(args.model, &args.binding, &args.kernels).map_err(|d| vec![*d])?;
     let outcome = pipeline::plan(&options, &pipeline::Silent, cancel)?;
+    let plan = &outcome.planned.plan;
     let text = match (args.dot, args.output_form.json) {
-        (true, _) => crate::select::dot::dot(&outcome.planned.plan),
-        (false, true) => format!("{:#}\n", crate::select::json::json(&outcome.planned.plan)),
-        (false, false) => crate::select::text::text(&outcome.planned.plan),
+        (true, _) => crate::select::dot::dot(plan),
+        (false, true) => {
+            let mut document = crate::select::json::json(plan);
+            if args.why {
+                document["why"] = crate::select::why::json(&outcome.planned, &outcome.why);
+            }
+            format!("{document:#}\n")
+        }
+        (false, false) if args.why => crate::select::why::text(&outcome.planned, &outcome.why),
+        (false, false) => crate::select::text::text(plan),
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
     outcome.problems.iter().for_each(complain);

@@ -238,3 +238,25 @@ fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     assert!(report["chain"].is_null());
     assert!(folder.path().join("pool-suite/run.py").is_file());
 }
+
+#[test]
+fn reasons_of_a_plan_are_told_a_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    let output = run(folder.path(), &["plan", "pool.onnx", "--why"]);
+    assert_eq!(output.status.code(), Some(3));
+    expect![[r#""#]].assert_eq(&String::from_utf8_lossy(&output.stdout));
+    let output = run(folder.path(), &["plan", "resnet50.onnx", "--why"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let launch = |n: usize| {
+        let lines = text.lines().skip_while(|line| !line.starts_with(&format!("launch {n} ")));
+        lines.take_while(|line| !line.starts_with(&format!("launch {} ", n + 1))).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    let shown = [0, 1, 5, 55].map(launch).concat();
+    expect![[r#""#]].assert_eq(&shown);
+    let output = run(folder.path(), &["plan", "resnet50.onnx", "--why", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let why = plan["why"].as_array().unwrap();
+    assert_eq!(why.len(), 56);
+    assert_eq!((why[0]["layer"].as_str(), why[0]["stop"]["reason"].as_str()), (Some("conv1"), Some("no_map")));
+}
