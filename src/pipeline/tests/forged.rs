@@ -61,14 +61,7 @@ fn wrong(value: &Value, neighbours: &[Value]) -> Vec<Value> {
     match value {
         Value::Number(number) => {
             let n = number.as_i64().unwrap_or(0);
-            values.extend([
-                json!(n + 1),
-                json!(n - 1),
-                json!(0),
-                json!(-1),
-                json!(i64::MAX),
-                json!(1.5),
-            ]);
+            values.extend([json!(n + 1), json!(n - 1), json!(0), json!(-1), json!(i64::MAX), json!(1.5)]);
         }
         Value::String(text) => values.extend([json!(""), json!(format!("{text} ")), json!(7)]),
         Value::Bool(flag) => values.push(json!(!flag)),
@@ -177,7 +170,19 @@ fn another_output_shape_of_the_same_size_is_a_wrong_shape() {
         render(&refused, false)
     };
     let pooled = r#""access":"write","dtype":"f32","shape":[1,4,3,3]"#;
-    expect_test::expect![[r#""#]].assert_eq(&forge(pooled, r#""access":"write","dtype":"f32","shape":[1,4,9,1]"#));
+    expect_test::expect![[r#"
+        error[B001]: s/manifest.json: y: the output is 1×4×9×1, max_pool gives 1×4×3×3
+         |
+         = note: axis 2: ⌊(6 + 0 + 0 − 1·(2 − 1) − 1) / 2⌋ + 1 = 3, got 9
+         = note: axis 3: ⌊(6 + 0 + 0 − 1·(2 − 1) − 1) / 2⌋ + 1 = 3, got 1
+         = note: layer: pool
+         = help: check the output-size formula of the wrapper"#]]
+    .assert_eq(&forge(pooled, r#""access":"write","dtype":"f32","shape":[1,4,9,1]"#));
     let read = r#""access":"read","dtype":"f32","shape":[1,36]"#;
-    expect_test::expect![[r#""#]].assert_eq(&forge(read, r#""access":"read","dtype":"f32","shape":[36,1]"#));
+    expect_test::expect![[r#"
+        error[B001]: s/manifest.json: a: the operand is 36×1, its value flat.out is 1×36
+         |
+         = note: layer: fc
+         = help: decompose the model again, with --force to replace the suite"#]]
+    .assert_eq(&forge(read, r#""access":"read","dtype":"f32","shape":[36,1]"#));
 }
