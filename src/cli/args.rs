@@ -195,8 +195,8 @@ pub struct PlanArgs {
     /// Print Graphviz
     #[arg(long)]
     pub dot: bool,
-    /// Not offered yet
-    #[arg(long, hide = true)]
+    /// Print for each launch why its nodes are computed together, and why no others
+    #[arg(long, conflicts_with = "dot")]
     pub why: bool,
     #[command(flatten)]
     pub binding: ModelArgs,

@@ -7,9 +7,9 @@ use crate::pipeline::{self, Cancel, PlanOutcome, Silent};
 use crate::select::map::{Served, rows};
 use crate::shape;
 
-pub fn run(args: InspectArgs) -> Outcome {
+pub fn run(args: InspectArgs, cancel: &Cancel) -> Outcome {
     let options = model_options(args.model, &args.binding, &args.kernels).map_err(|d| vec![*d])?;
-    let outcome = pipeline::plan(&options, &Silent, &Cancel::default())?;
+    let outcome = pipeline::plan(&options, &Silent, cancel)?;
     let text = match (args.map, args.output_form.json) {
         (true, false) => map(&outcome),
         (true, true) => return Err(vec![super::options::not_offered("inspect --map --json")]),

@@ -62,8 +62,8 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
     let refused = |verb: &str| Err(vec![not_offered(&format!("`decompose {verb}`"))]);
     match cli.verb {
         None => decompose(cli.decompose, cancel),
-        Some(Verb::Inspect(args)) => inspect::run(args),
-        Some(Verb::Plan(args)) => plan(args),
+        Some(Verb::Inspect(args)) => inspect::run(args, cancel),
+        Some(Verb::Plan(args)) => plan(args, cancel),
         Some(Verb::Verify(args)) => verify(args, cancel),
         Some(Verb::Emulate(_)) => refused("emulate"),
         Some(Verb::Lint(_)) => refused("lint"),
@@ -126,16 +126,21 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
     })
 }
 
-fn plan(args: PlanArgs) -> Outcome {
-    if args.why {
-        return Err(vec![not_offered("--why")]);
-    }
+fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
     let options = model_options(args.model, &args.binding, &args.kernels).map_err(|d| vec![*d])?;
-    let outcome = pipeline::plan(&options, &pipeline::Silent, &Cancel::default())?;
+    let outcome = pipeline::plan(&options, &pipeline::Silent, cancel)?;
+    let plan = &outcome.planned.plan;
     let text = match (args.dot, args.output_form.json) {
-        (true, _) => crate::select::dot::dot(&outcome.planned.plan),
-        (false, true) => format!("{:#}\n", crate::select::json::json(&outcome.planned.plan)),
-        (false, false) => crate::select::text::text(&outcome.planned.plan),
+        (true, _) => crate::select::dot::dot(plan),
+        (false, true) => {
+            let mut document = crate::select::json::json(plan);
+            if args.why {
+                document["why"] = crate::select::why::json(&outcome.planned, &outcome.why);
+            }
+            format!("{document:#}\n")
+        }
+        (false, false) if args.why => crate::select::why::text(&outcome.planned, &outcome.why),
+        (false, false) => crate::select::text::text(plan),
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
     outcome.problems.iter().for_each(complain);

@@ -18,12 +18,12 @@ use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, located, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::verdict::Word;
-use crate::conform::{alive, compare, diagnose, layout, prepare};
+use crate::conform::{alive, compare, diagnose, layout, planned, prepare};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::SlotEntry;
 use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
-use crate::host::{self, Event, HostArg, Trace, prepare_eval};
+use crate::host::{self, Event, HostArg, KernelLaunch, Trace, prepare_eval};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::shape::{Shape, contiguous_strides};
@@ -170,7 +170,8 @@ impl<'s> Chain<'s> {
         let subject = self.subject;
         let events = std::mem::take(&mut self.trace.events);
         let mut launches = subject.launches.iter();
-        let mut current: Option<(&Launch, usize)> = None;
+        let mut current: Option<&Launch> = None;
+        let mut launched: Vec<&KernelLaunch> = Vec::new();
         for event in &events {
             let kernel = match event {
                 Event::Alloc { .. } => {
@@ -179,26 +180,27 @@ impl<'s> Chain<'s> {
                 }
                 Event::Launch(kernel) => kernel,
             };
-            let (launch, left) = match current {
+            let launch = match current {
                 Some(current) => current,
-                None => {
-                    let launch = launches.next().ok_or_else(|| differs(subject, &kernel.module, "nothing"))?;
-                    (launch, subject.manifest.kernels[launch.kernel].launches.len())
-                }
+                None => launches.next().ok_or_else(|| differs(subject, &kernel.module, "nothing"))?,
             };
-            let planned = module_name(&subject.manifest.kernels[launch.kernel].file);
-            if kernel.module != planned {
-                return Err(differs(subject, &kernel.module, &planned));
+            let entry = &subject.manifest.kernels[launch.kernel];
+            let module = module_name(&entry.file);
+            if kernel.module != module {
+                return Err(differs(subject, &kernel.module, &module));
             }
             report.cost.add(executor.launch(&mut self.memory, kernel)?);
-            current = (left > 1).then_some((launch, left - 1));
+            launched.push(kernel);
+            current = (launched.len() < entry.launches.len()).then_some(launch);
             if current.is_none() {
+                planned::handed(subject, launch, &launched, &|slot| self.storage_of(slot))?;
+                launched.clear();
                 report.launches += 1;
                 report.diagnostics.extend(self.judge(launch)?);
                 step(&launch.layer)?;
             }
         }
-        if let Some(launch) = current.map(|c| c.0).or_else(|| launches.next()) {
+        if let Some(launch) = current.or_else(|| launches.next()) {
             return Err(differs(subject, "nothing", &module_name(&subject.manifest.kernels[launch.kernel].file)));
         }
         self.outputs(report)

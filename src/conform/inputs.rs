@@ -13,6 +13,7 @@
 use crate::conform::exact;
 use crate::diag::Result;
 use crate::dtype::DType;
+use crate::emit::numerics_seed;
 use crate::graph::op::{Pool, PoolKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
 use crate::reference::seeded;
@@ -59,7 +60,10 @@ pub fn generate(
             continue;
         };
         let data = graph.value(value);
-        let seed = Seed::derive(seed, &format!("{}/{}", kind.name(), data.name));
+        let seed = match kind {
+            Kind::Structure => Seed::derive(seed, &format!("structure/{}", data.name)),
+            Kind::Numerics => numerics_seed(seed, &data.name),
+        };
         env.set(value, rng::fill(law, seed, data.ty.dtype, data.ty.shape.clone()));
     }
     Ok(missing)

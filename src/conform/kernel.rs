@@ -17,8 +17,8 @@ use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{compare, diagnose, exact, layout, prepare};
-use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::conform::{compare, diagnose, exact, layout, planned, prepare};
+use crate::diag::{Class, Diagnostic, Place, Result, codes};
 use crate::emit::manifest::SlotEntry;
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{NodeId, ValueId};
@@ -41,10 +41,22 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             error: Some(error),
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
-            diagnostics: mismatch.into_iter().collect(),
+            diagnostics: with_grid(subject, launch, mismatch),
         },
-        Err(diagnostic) => Verdict::fault(*diagnostic),
+        Err(diagnostic) => {
+            let fault = Verdict::fault(*diagnostic);
+            Verdict { diagnostics: with_grid(subject, launch, fault.diagnostics), ..fault }
+        }
     }
+}
+
+/// What was found wrong, and the grid where it may be the cause.
+fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = found.into_iter().collect();
+    if found.iter().any(|diagnostic| diagnostic.class() == Class::Bug) {
+        found.extend(planned::short_grid(subject, launch));
+    }
+    found
 }
 
 struct Outcome {
@@ -112,16 +124,6 @@ impl Expected {
     }
 }
 
-impl Operand {
-    /// Whether it is an activation in a model input or buffer.
-    fn in_memory(&self) -> bool {
-        match self.slot {
-            SlotEntry::Input(_) | SlotEntry::Buffer(_) => !self.written(),
-            SlotEntry::Weight(_) => false,
-        }
-    }
-}
-
 /// The storage of each operand: its elements where its layout has them, nothing yet for the output.
 fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Storage>> {
     let graph = &subject.imported;
@@ -171,6 +173,7 @@ fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: V
     let kernel = &subject.manifest.kernels[launch.kernel];
     let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
     let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
+    planned::agree(subject, launch, &trace)?;
     let mut memory = Memory::default();
     let mut output = None;
     for (operand, lanes) in launch.operands.iter().zip(storages) {
@@ -189,7 +192,9 @@ fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: V
     }
     let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
     covered(subject, &memory, launch, buffer)?;
-    Ok((layout::gather(memory.lanes(buffer), output.dtype, &output.entry), cost))
+    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
+    let shape = Shape::from_slice(subject.imported.shape(launch.output));
+    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
 }
 
 /// Every element of the output was written.

@@ -6,11 +6,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::conform::stored;
+use super::consistent::{self, Truth, invalid};
+use super::stored;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
-use crate::emit::Files;
-use crate::emit::manifest::{AccessEntry, FORMAT, LaunchEntry, MANIFEST, Manifest, OperandEntry, SlotEntry, VERSION};
+use crate::emit::manifest::{AccessEntry, LaunchEntry, MANIFEST, Manifest, OperandEntry, SlotEntry};
+use crate::emit::{self, Files, STORED};
 use crate::graph::{Graph, NodeId, Producer, TensorType, ValueId, text, verify};
 use crate::host::{HostArg, Modules};
 use crate::reference::seeded;
@@ -32,6 +33,14 @@ pub struct Operand {
 impl Operand {
     pub fn written(&self) -> bool {
         self.entry.access == AccessEntry::Write
+    }
+
+    /// Whether it is an activation in a model input or buffer.
+    pub fn in_memory(&self) -> bool {
+        match self.slot {
+            SlotEntry::Input(_) | SlotEntry::Buffer(_) => !self.written(),
+            SlotEntry::Weight(_) => false,
+        }
     }
 
     /// The tensor that the wrapper takes for it.
@@ -68,45 +77,52 @@ pub struct Subject {
     pub launches: Vec<Launch>,
     pub modules: Modules,
     stored: HashMap<String, Tensor>,
+    /// Files that are as they were emitted, by their hashes in the manifest.
+    pristine: BTreeSet<String>,
 }
 
 impl Subject {
     /// Reads a suite's files. `name` stands for the suite in messages.
     ///
     /// # Errors
-    /// `SUITE_INVALID` where the manifest is missing, of another version, or names what is not there;
-    /// syntax errors of the Python files, and host code outside the subset.
+    /// U008 where the manifest is missing, of another version, or does not fit itself ([`consistent`]),
+    /// B001 where a shape contradicts the graph; syntax errors of the graph text and the Python files,
+    /// and host code outside the subset.
     pub fn read(name: &str, files: &Files) -> Result<Subject> {
-        let invalid = |what: String| invalid(name, what);
-        let bytes = files.get(MANIFEST).ok_or_else(|| invalid(format!("there is no {MANIFEST}")))?;
-        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| invalid(format!("{MANIFEST}: {e}")))?;
-        if manifest.format != FORMAT || manifest.version != VERSION {
-            return Err(invalid(format!(
-                "{MANIFEST} is {} version {}, not {FORMAT} version {VERSION}",
-                manifest.format, manifest.version
-            )));
-        }
+        let absent = |file: &str| {
+            let help = "decompose the model again, with --force to replace the suite";
+            let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, format!("{file} is missing"));
+            Box::new(diagnostic.in_file(format!("{name}/{MANIFEST}")).help(help))
+        };
+        let bytes = files.get(MANIFEST).ok_or_else(|| absent(MANIFEST))?;
+        let manifest: Manifest = serde_json::from_slice(bytes).map_err(|e| invalid(name, e.to_string()))?;
+        consistent::format(&manifest).map_err(|what| invalid(name, what))?;
         let graph = |part: &str, lines: &[String]| -> Result<Graph> {
             let graph = text::parse(&SourceFile::new(format!("{name}/{MANIFEST} ({part})"), lines.join("\n") + "\n"))?;
             match verify::violations(&graph).first() {
                 None => Ok(graph),
-                Some(violation) => Err(invalid(format!("{MANIFEST} ({part}): {}", violation.message))),
+                Some(violation) => Err(invalid(name, format!("{part}: {}", violation.message))),
             }
         };
-        let absent =
-            manifest.kernels.iter().map(|k| k.file.as_str()).chain(["run.py", "weights.py"]).find(|f| !files.contains_key(*f));
-        if let Some(file) = absent {
-            return Err(invalid(format!("{file} is missing")));
+        let needed = manifest.kernels.iter().map(|k| k.file.as_str()).chain(["run.py", "weights.py"]);
+        if let Some(file) = needed.into_iter().find(|file| !files.contains_key(*file)) {
+            return Err(absent(file));
         }
         let imported = graph("imported", &manifest.imported)?;
         let rewritten = graph("rewritten", &manifest.rewritten)?;
-        let launches = manifest.launches.iter().map(|entry| resolve(name, &manifest, &imported, entry)).collect::<Result<_>>()?;
+        consistent::document(name, &manifest, &imported, &rewritten)?;
+        let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten };
+        let launches = manifest.launches.iter().map(|entry| resolve(&truth, entry)).collect::<Result<Vec<Launch>>>()?;
+        consistent::coverage(name, &manifest, &imported, &launches)?;
         let modules = modules(name, files)?;
         let stored = match files.get("weights.safetensors") {
-            Some(bytes) => stored::read(bytes).map_err(|what| invalid(format!("weights.safetensors: {what}")))?,
+            Some(bytes) => weights(name, bytes, &imported)?,
             None => HashMap::new(),
         };
-        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, modules, stored })
+        let hash = |file: &str| files.get(file).map(|bytes| emit::digest(bytes));
+        let pristine = manifest.files.iter().filter(|(file, known)| hash(file).as_ref() == Some(*known));
+        let pristine = pristine.map(|(file, _)| file.clone()).collect();
+        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, modules, stored, pristine })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.
@@ -117,6 +133,16 @@ impl Subject {
         }
     }
 
+    /// Whether a file is as it was emitted, by its hash in the manifest.
+    pub fn is_pristine(&self, file: &str) -> bool {
+        self.pristine.contains(file)
+    }
+
+    /// Weights that the suite has in a file of its own, by name.
+    pub fn stored(&self) -> &HashMap<String, Tensor> {
+        &self.stored
+    }
+
     /// Kernels whose launches a filter names: a kernel's file or key, a template, or a layer.
     pub fn matches(&self, launch: &Launch, filter: &str) -> bool {
         let kernel = &self.manifest.kernels[launch.kernel];
@@ -125,19 +151,33 @@ impl Subject {
     }
 }
 
-fn invalid(name: &str, what: String) -> Box<Diagnostic> {
-    let help = "decompose the model again, with --force to replace the suite";
-    Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(name).help(help))
+/// The model's own weights, which must be those of the graph.
+fn weights(name: &str, bytes: &[u8], imported: &Graph) -> Result<HashMap<String, Tensor>> {
+    let refuse = |what: String| {
+        let help = "undo the change, or decompose the model again";
+        Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(format!("{name}/{STORED}")).help(help))
+    };
+    let tensors = stored::read(bytes).map_err(refuse)?;
+    for (weight, tensor) in &tensors {
+        let ty = imported.find(weight).map(|value| imported.ty(value));
+        match ty {
+            Some(ty) if ty.dtype == tensor.dtype() && ty.shape.as_slice() == tensor.shape() => {}
+            Some(ty) => {
+                let (own, graph) = (shape::display(tensor.shape()), shape::display(&ty.shape));
+                return Err(refuse(format!("`{weight}` is {} {own}, in the graph {} {graph}", tensor.dtype(), ty.dtype)));
+            }
+            None => return Err(refuse(format!("the graph has no weight `{weight}`"))),
+        }
+    }
+    Ok(tensors)
 }
 
-fn resolve(name: &str, manifest: &Manifest, imported: &Graph, entry: &LaunchEntry) -> Result<Launch> {
-    let value =
-        |v: &str| imported.find(v).ok_or_else(|| invalid(name, format!("{MANIFEST} names a value `{v}` that its graph lacks")));
+fn resolve(truth: &Truth, entry: &LaunchEntry) -> Result<Launch> {
+    let (name, imported) = (truth.name, truth.imported);
+    let value = |v: &str| imported.find(v).ok_or_else(|| invalid(name, format!("it names a value `{v}` that its graph lacks")));
     let layer = &entry.layer;
-    let kernel = manifest
-        .kernels
-        .get(entry.kernel)
-        .ok_or_else(|| invalid(name, format!("launch {layer} has no kernel {}", entry.kernel)))?;
+    let kernel = truth.manifest.kernels.get(entry.kernel);
+    let kernel = kernel.ok_or_else(|| invalid(name, format!("launch {layer} has no kernel {}", entry.kernel)))?;
     let taken: Vec<&OperandEntry> = kernel.operands.iter().filter(|o| o.access != AccessEntry::Scratch).collect();
     if taken.len() != entry.operands.len() {
         let what = format!("launch {layer} has {} operands, its kernel {}", entry.operands.len(), taken.len());
@@ -154,46 +194,15 @@ fn resolve(name: &str, manifest: &Manifest, imported: &Graph, entry: &LaunchEntr
         Ok(Operand { entry: taken.clone(), dtype, slot: used.slot.clone(), imported })
     });
     let operands: Vec<Operand> = operands.collect::<Result<_>>()?;
-    for operand in &operands {
-        fits(manifest, imported, operand)
-            .map_err(|what| invalid(name, format!("launch {layer}, operand {}: {what}", operand.entry.name)))?;
-    }
     let output = operands
         .iter()
         .find(|o| o.written())
         .and_then(|o| o.imported)
         .ok_or_else(|| invalid(name, format!("launch {layer} writes no value of the model")))?;
-    Ok(Launch { layer: layer.clone(), kernel: entry.kernel, covers: covers.collect::<Result<_>>()?, operands, output })
-}
-
-/// Whether an operand's numbers belong together: later stages index with them.
-fn fits(manifest: &Manifest, imported: &Graph, operand: &Operand) -> std::result::Result<(), String> {
-    let entry = &operand.entry;
-    if entry.shape.len() != entry.strides.len() {
-        return Err(format!("{} sizes, but {} strides", entry.shape.len(), entry.strides.len()));
-    }
-    let elements = shape::numel(&entry.shape).ok_or("more elements than memory can have")?;
-    let (mut low, mut high) = (i128::from(entry.offset), i128::from(entry.offset));
-    for (&size, &stride) in entry.shape.iter().zip(&entry.strides) {
-        let reach = i128::from(stride) * (size as i128 - 1).max(0);
-        low += reach.min(0);
-        high += reach.max(0);
-    }
-    if elements == 0 || low < 0 || high >= entry.storage as i128 {
-        return Err(format!("elements {low} to {high} of a storage of {}", entry.storage));
-    }
-    match operand.slot {
-        SlotEntry::Input(i) if i >= manifest.inputs.len() => return Err(format!("there is no input {i}")),
-        SlotEntry::Buffer(i) if i >= manifest.buffers.len() => return Err(format!("there is no buffer {i}")),
-        SlotEntry::Input(_) | SlotEntry::Buffer(_) | SlotEntry::Weight(_) => {}
-    }
-    match operand.imported.map(|value| imported.ty(value)) {
-        Some(ty) if ty.dtype != operand.dtype => Err(format!("it is {}, its value {}", operand.dtype, ty.dtype)),
-        Some(ty) if shape::numel(&ty.shape) != Some(elements) => {
-            Err(format!("it has {elements} elements, its value is {}", shape::display(&ty.shape)))
-        }
-        Some(_) | None => Ok(()),
-    }
+    let launch = Launch { layer: layer.clone(), kernel: entry.kernel, covers: covers.collect::<Result<_>>()?, operands, output };
+    let values: Vec<&str> = entry.operands.iter().map(|used| used.value.as_str()).collect();
+    truth.launch(&launch, &values)?;
+    Ok(launch)
 }
 
 /// The module that a Python file of a suite is: `kernels/relu__0123.py` is `kernels.relu__0123`.
@@ -207,7 +216,10 @@ fn modules(name: &str, files: &Files) -> Result<Modules> {
     for (path, bytes) in
         files.iter().filter(|(path, _)| path.as_str() == "run.py" || (path.starts_with("kernels/") && path.ends_with(".py")))
     {
-        let text = std::str::from_utf8(bytes).map_err(|e| invalid(name, format!("{path} is not UTF-8: {e}")))?;
+        let text = std::str::from_utf8(bytes).map_err(|e| {
+            let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, format!("it is not UTF-8: {e}"));
+            Box::new(diagnostic.in_file(format!("{name}/{path}")))
+        })?;
         modules.add(&module_name(path), parse_module(&SourceFile::new(format!("{name}/{path}"), text))?)?;
     }
     Ok(modules)

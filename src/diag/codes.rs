@@ -87,6 +87,7 @@ codes! {
     HOST_LAUNCH = "H003", Bug, "launch does not fit its kernel";
     HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
     HOST_ERROR = "H005", Bug, "host code raises an error";
+    FUNCTION_EDITED = "H006", Bug, "not what the manifest's graph gives";
 
     TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
     TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";

@@ -52,7 +52,7 @@ fn docstring(plan: &Plan, index: usize, subject: &Subject) -> String {
 }
 
 /// Names for the values that enter: the wrapper's where it takes them too, else by what they are.
-fn parameters(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> Parameters {
+pub(super) fn parameters(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> Parameters {
     let mut names = Names::new(&wrapper::RESERVED);
     subject
         .entering
@@ -78,7 +78,7 @@ fn parameters(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> Parameter
         .collect()
 }
 
-fn reference(plan: &Plan, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
+pub(super) fn reference(plan: &Plan, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
     let list: Vec<&str> = parameters.iter().map(|(_, name)| name.as_str()).collect();
     let mut names = Names::new(&wrapper::RESERVED);
     let mut values = BTreeMap::new();

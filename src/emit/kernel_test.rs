@@ -18,10 +18,12 @@ use crate::template::{ArgumentValue, BoundKernel, Operand, OperandAccess};
 /// Constants of a model up to this size are written into a test.
 const LITERAL: usize = 64;
 
-/// `compare`, `test` and what runs them.
+/// `compute`, `compare`, `test` and what runs them.
 pub fn text(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
     let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
-    let mut text = compare(plan, kernel, subject, parameters)?;
+    let mut text = compute(plan, kernel, subject, parameters)?;
+    text += "\n\n";
+    text += &compare(plan, kernel, subject, parameters);
     text += "\n\ndef test(device):\n    \"\"\"Ordinary inputs, then odd ones.\"\"\"\n";
     text += "    generator = torch.Generator().manual_seed(0)\n";
     for (value, name) in parameters {
@@ -38,8 +40,8 @@ pub fn text(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &P
     Ok(text + "\n\n" + include_str!("text/kernel_main.py"))
 }
 
-/// Launches the kernel on given values and compares.
-fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
+/// `compute`: launches the kernel on what the reference takes.
+pub(super) fn compute(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
     let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
     let mut names = Names::new(&wrapper::RESERVED);
     let mut values = BTreeMap::new();
@@ -47,9 +49,9 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
         values.insert(*value, names.fresh(name));
     }
     let first = list.first().cloned().unwrap_or_default();
-    let mut text = call(0, "def compare", std::slice::from_ref(&list));
+    let mut text = call(0, "def compute", std::slice::from_ref(&list));
     text.truncate(text.trim_end().len());
-    text += ":\n    \"\"\"The kernel against the reference in float64.\"\"\"\n";
+    text += ":\n    \"\"\"What the kernel gives for the reference's arguments.\"\"\"\n";
 
     let wanted: Vec<ValueId> = subject
         .origins
@@ -93,19 +95,27 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
         }
     }
     text += &call(4, "launch", &[arguments]);
-    let (given, expected) = (names.fresh("given"), names.fresh("expected"));
-    let tolerance = tolerance(plan, kernel, subject);
     let shape = plan.imported.shape(subject.output);
-    let actual = if kernel_output(kernel).is_some_and(|o| o.layout.shape.as_slice() != shape) {
-        format!("{result}.reshape({expected}.shape)")
-    } else {
-        result
-    };
+    let reshaped = kernel_output(kernel).is_some_and(|o| o.layout.shape.as_slice() != shape);
+    text += &format!("    return {result}{}\n", if reshaped { format!(".reshape{}", tuple(shape)) } else { String::new() });
+    Ok(text)
+}
+
+/// `compare`: the kernel against the reference.
+fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Parameters) -> String {
+    let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
+    let mut names = Names::new(&wrapper::RESERVED);
+    list.iter().for_each(|name| drop(names.fresh(name)));
+    let (given, expected) = (names.fresh("given"), names.fresh("expected"));
+    let mut text = call(0, "def compare", std::slice::from_ref(&list));
+    text.truncate(text.trim_end().len());
+    text += ":\n    \"\"\"The kernel against the reference in float64.\"\"\"\n";
+    let tolerance = tolerance(plan, kernel, subject);
     text += &format!("    {given} = {}\n", tuple(&list));
     text += &format!("    {expected} = reference(*(t.double() if t.is_floating_point() else t for t in {given}))\n");
     let options = [format!("rtol={tolerance}"), format!("atol={tolerance}"), "equal_nan=True".to_owned()];
-    let pair = [format!("{actual}.double()"), format!("{expected}.double()")];
-    Ok(text + &call(4, "torch.testing.assert_close", &[pair.to_vec(), options.to_vec()]))
+    let pair = [format!("compute(*{given}).double()"), format!("{expected}.double()")];
+    text + &call(4, "torch.testing.assert_close", &[pair.to_vec(), options.to_vec()])
 }
 
 fn kernel_output(kernel: &BoundKernel) -> Option<&Operand> {
@@ -163,7 +173,7 @@ fn seeded(graph: &Graph, value: ValueId) -> String {
 
 /// How far an element may be off, relative and absolute: 0 for what only moves and chooses, else by
 /// the dtype and by whether sums are long.
-fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> &'static str {
+pub(super) fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> &'static str {
     let ops = || subject.nodes.iter().map(|&id| &plan.imported.node(id).op);
     let moves = ops().all(|op| match op {
         Op::View(_) => true,

@@ -26,6 +26,9 @@ pub const MANIFEST: &str = "manifest.json";
 /// What `format` says in a manifest of ours.
 pub const FORMAT: &str = "decompose-suite";
 
+/// What `generator` says in a manifest of this version.
+pub const GENERATOR: &str = concat!("decompose ", env!("CARGO_PKG_VERSION"));
+
 /// Grows with every change that an old reader would misunderstand.
 pub const VERSION: u32 = 1;
 
@@ -158,6 +161,7 @@ pub struct OperandUse {
     pub value: String,
     pub slot: SlotEntry,
     /// In the imported graph; none for what is prepared from weights.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub imported: Option<String>,
 }
 
@@ -185,7 +189,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     render(&Manifest {
         format: FORMAT.to_owned(),
         version: VERSION,
-        generator: concat!("decompose ", env!("CARGO_PKG_VERSION")).to_owned(),
+        generator: GENERATOR.to_owned(),
         name: plan.name.clone(),
         model: plan.imported.file.clone(),
         seed: options.seed,
@@ -208,6 +212,11 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
 fn render(manifest: &Manifest) -> String {
     let document = serde_json::to_value(manifest).expect("invariant: a manifest is numbers, strings, lists and maps");
     let Value::Object(entries) = document else { unreachable!("invariant: a struct serializes to an object") };
+    object(entries)
+}
+
+/// An object with a key a line, and one entry of each list or object in it a line.
+pub(super) fn object(entries: Map<String, Value>) -> String {
     let lines: Vec<String> = entries.iter().map(|(key, value)| format!("  {}: {}", json!(key), block(value))).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }

@@ -7,12 +7,15 @@
 //! back; the rest (references, tests, `main`) is ordinary Python that needs torch. Nothing emitted
 //! imports `decompose`. `verdicts.json` is added by `conform`.
 
+mod compile;
 mod kernel_file;
 mod kernel_test;
+mod layers;
 pub mod manifest;
 mod prepare;
 mod python;
 mod readme;
+mod restore;
 mod run;
 mod subject;
 mod torch_access;
@@ -28,8 +31,11 @@ use crate::diag;
 use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
+pub use layers::{Samples, computed, numerics_seed};
 pub use manifest::{MANIFEST, digest};
-pub use write::{Change, abandon, edited, may_write, read, replace, write};
+pub use restore::restore;
+pub use weights::STORED;
+pub use write::{Change, abandon, changes, edited, may_write, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -76,9 +82,24 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
     }
     files.insert("run.py".to_owned(), run::text(plan, options)?.into_bytes());
     files.insert("run_all_tests.py".to_owned(), include_bytes!("text/run_all_tests.py").to_vec());
+    files.insert("test_layers.py".to_owned(), include_bytes!("text/test_layers.py").to_vec());
+    files.insert("compile.py".to_owned(), compile::text().into_bytes());
     files.insert("requirements.txt".to_owned(), include_bytes!("text/requirements.txt").to_vec());
     weights::add(plan, options, &mut files)?;
     files.insert("README.md".to_owned(), readme::text(plan, options, &files).into_bytes());
+    let manifest = manifest::text(plan, options, &files);
+    files.insert(MANIFEST.to_owned(), manifest.into_bytes());
+    Ok(files)
+}
+
+/// A suite's files with `layers/*.json`; `samples` holds one entry a launch (`conform` computes them).
+///
+/// # Errors
+/// As [`suite`]; X001 when there are other samples than launches.
+pub fn suite_with_layers(plan: &Plan, options: &EmitOptions, samples: &[Samples]) -> diag::Result<Files> {
+    let mut files = suite(plan, options)?;
+    files.remove(MANIFEST);
+    files.extend(layers::files(plan, options, samples)?);
     let manifest = manifest::text(plan, options, &files);
     files.insert(MANIFEST.to_owned(), manifest.into_bytes());
     Ok(files)

@@ -12,8 +12,24 @@ use crate::shape;
 use crate::template::OperandAccess;
 
 /// Names of `run.py` that values cannot have.
-const RESERVED: [&str; 12] =
-    ["F", "argparse", "forward", "inputs", "load", "main", "prepare", "prepared", "reference", "sys", "torch", "weights"];
+const RESERVED: [&str; 16] = [
+    "F",
+    "argparse",
+    "bench",
+    "captured",
+    "forward",
+    "inputs",
+    "largest_error",
+    "load",
+    "main",
+    "milliseconds",
+    "prepare",
+    "prepared",
+    "reference",
+    "sys",
+    "torch",
+    "weights",
+];
 
 /// How far the model's outputs may be off, against their largest element.
 const CHECK: f64 = 1e-3;
@@ -28,7 +44,8 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     let functional = if reference.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
     let mut text = format!(
         "\"\"\"{}: the whole model as {} kernel launches.\n\n\
-         `python run.py` runs it on generated inputs, `python run.py --check` compares with torch.\n{}\"\"\"\n\n\
+         `python run.py` runs it on generated inputs, `--check` compares with torch, `--bench` times both,\n\
+         `--cuda-graph` launches everything at once.\n{}\"\"\"\n\n\
          import argparse\nimport sys\n\nimport torch\n{functional}\n",
         prose(&plan.name),
         plan.launches.len(),
@@ -44,8 +61,10 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     text += "\n\n";
     text += &reference;
     text += "\n\n";
+    let precision = options.settings.iter().find(|(key, _)| key == "precision").map_or("ieee", |(_, value)| value.as_str());
     let main = include_str!("text/run_main.py");
-    text += &main.replace("CHECK", &float(CHECK)).replace("NAME", &string(&plan.name));
+    let main = main.replace("CHECK", &float(CHECK)).replace("PRECISION", &string(precision));
+    text += &main.replace("NAME", &string(&plan.name));
     Ok(text)
 }
 

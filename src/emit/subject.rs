@@ -1,7 +1,7 @@
 //! What a kernel is compared with: nodes of the graph *as imported*, the values that enter them, and
 //! how each of the kernel's operands is made from those values.
 //!
-//! Taken from the first launch that uses the kernel; the others have the same shapes. Nodes that
+//! A kernel's file is about the first launch that uses it; the others have the same shapes. Nodes that
 //! depend on weights alone are followed back to the weights, because a rewritten plan may prepare
 //! something else from them.
 
@@ -41,13 +41,18 @@ impl Subject<'_> {
     /// # Errors
     /// X001 when the plan's operands cannot be found in the imported graph.
     pub fn of(plan: &Plan, kernel: usize) -> diag::Result<Subject<'_>> {
-        let bound = &plan.kernels[kernel];
+        let first = plan.launches.iter().find(|launch| launch.kernel == kernel);
+        let unused = || format!("kernel {} is never launched", plan.kernels[kernel].key);
+        Subject::of_launch(plan, first.ok_or_else(|| Box::new(Diagnostic::new(&codes::INTERNAL, unused())))?)
+    }
+
+    /// The counterpart of one launch.
+    ///
+    /// # Errors
+    /// As [`Subject::of`].
+    pub fn of_launch<'p>(plan: &'p Plan, launch: &'p Launch) -> diag::Result<Subject<'p>> {
+        let bound = &plan.kernels[launch.kernel];
         let broken = |message: String| Box::new(Diagnostic::new(&codes::INTERNAL, message));
-        let launch = plan
-            .launches
-            .iter()
-            .find(|launch| launch.kernel == kernel)
-            .ok_or_else(|| broken(format!("kernel {} is never launched", bound.key)))?;
         let imported = &plan.imported;
         let nodes = with_weight_nodes(imported, &launch.covers)?;
         let entering = imported.entering(&nodes);

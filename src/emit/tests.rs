@@ -9,7 +9,7 @@ use expect_test::expect_file;
 use super::hand_made::plan;
 use super::manifest::{MANIFEST, Manifest};
 use super::run::prepared_values;
-use super::{EmitOptions, Files, kernel_module, suite};
+use super::{EmitOptions, Files, Samples, kernel_module, suite, suite_with_layers};
 use crate::diag;
 use crate::fuse::{Capabilities, Level};
 use crate::graph::op::View;
@@ -26,7 +26,8 @@ use crate::template::{ArgumentValue, Layout, OperandAccess};
 const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
 
 fn files() -> Files {
-    suite(&plan(), &OPTIONS).unwrap()
+    let one = || Samples { elements: vec![0, 143], values: vec![0.5, f64::NAN] };
+    suite_with_layers(&plan(), &OPTIONS, &[one(), one(), one()]).unwrap()
 }
 
 fn text(files: &Files, path: &str) -> String {
@@ -35,7 +36,7 @@ fn text(files: &Files, path: &str) -> String {
 
 fn modules(files: &Files) -> diag::Result<Modules> {
     let mut modules = Modules::new();
-    for path in files.keys().filter(|path| path.ends_with(".py") && *path != "run_all_tests.py" && *path != "weights.py") {
+    for path in files.keys().filter(|path| *path == "run.py" || path.starts_with("kernels/")) {
         let name = path.trim_end_matches(".py").replace('/', ".");
         modules.add(&name, parse_module(&SourceFile::new(path.as_str(), text(files, path)))?)?;
     }

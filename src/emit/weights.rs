@@ -18,7 +18,7 @@ use crate::select::plan::Plan;
 use crate::tensor::{Storage, Tensor};
 
 /// The file that holds weights of the model's own.
-const STORED: &str = "weights.safetensors";
+pub const STORED: &str = "weights.safetensors";
 
 /// Exact constants up to this size are written into the text.
 const LITERAL: usize = 64;

@@ -275,24 +275,46 @@ pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
         Err(error) => return Err(error),
     };
-    let Ok(manifest) = serde_json::from_slice::<Value>(&manifest) else { return Ok(None) };
-    if manifest.get("format").and_then(Value::as_str) != Some(FORMAT) {
-        return Ok(None);
-    }
-    let Some(hashes) = manifest.get("files").and_then(Value::as_object) else { return Ok(None) };
-    let mut changed = BTreeMap::new();
+    let Some(hashes) = hashes(&manifest) else { return Ok(None) };
     let mut found = Vec::new();
     list(suite, "", &mut found)?;
-    for path in &found {
-        match hashes.get(path).and_then(Value::as_str) {
-            Some(hash) if digest(&fs::read(suite.join(path))?) != hash => drop(changed.insert(path.clone(), Change::Edited)),
+    let own = |path: &str| fs::read(suite.join(path)).map(|bytes| digest(&bytes));
+    compare(&hashes, &found, own).map(Some)
+}
+
+/// The same for a suite's files in memory.
+pub fn changes(files: &Files) -> Option<BTreeMap<String, Change>> {
+    let hashes = hashes(files.get(MANIFEST)?)?;
+    let found: Vec<String> = files.keys().cloned().collect();
+    compare(&hashes, &found, |path| Ok(files.get(path).map(|bytes| digest(bytes)).unwrap_or_default())).ok()
+}
+
+/// The hashes in a manifest of ours, by path.
+fn hashes(manifest: &[u8]) -> Option<BTreeMap<String, String>> {
+    let manifest = serde_json::from_slice::<Value>(manifest).ok()?;
+    if manifest.get("format").and_then(Value::as_str) != Some(FORMAT) {
+        return None;
+    }
+    let hashes = manifest.get("files").and_then(Value::as_object)?;
+    Some(hashes.iter().map(|(path, hash)| (path.clone(), hash.as_str().unwrap_or_default().to_owned())).collect())
+}
+
+fn compare(
+    hashes: &BTreeMap<String, String>,
+    found: &[String],
+    own: impl Fn(&str) -> io::Result<String>,
+) -> io::Result<BTreeMap<String, Change>> {
+    let mut changed = BTreeMap::new();
+    for path in found {
+        match hashes.get(path) {
+            Some(hash) if own(path)? != *hash => drop(changed.insert(path.clone(), Change::Edited)),
             Some(_) => {}
             None if COMPANIONS.contains(&path.as_str()) => {}
             None => drop(changed.insert(path.clone(), Change::Added)),
         }
     }
     changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| (path.clone(), Change::Removed)));
-    Ok(Some(changed))
+    Ok(changed)
 }
 
 /// Paths of all files below a folder, `/` between parts; without caches, and without what a process

@@ -92,9 +92,6 @@ pub struct Options {
     pub fuel: u64,
     /// Bytes of block values that one program may hold before it is a [`crate::diag::Class::Limit`].
     pub memory: usize,
-    /// Run every program for addresses, bounds, coverage and races, but values only for programs
-    /// whose linear index is in this list; `None` computes all.
-    pub sample: Option<Vec<u64>>,
     pub checks: Checks,
     /// Ends the launch with [`crate::diag::codes::INTERRUPTED`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
@@ -102,15 +99,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            threads: 1,
-            dense: false,
-            fuel: 1 << 40,
-            memory: 1 << 30,
-            sample: None,
-            checks: Checks::default(),
-            cancel: None,
-        }
+        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), cancel: None }
     }
 }
 

@@ -44,11 +44,8 @@ use view::Extent;
 ///
 /// # Errors
 /// The first fault in program order, with the kernel's line; [`codes::HOST_LAUNCH`] when arguments do
-/// not fit the parameters; [`codes::NOT_OFFERED`] for sampling; [`codes::INTERRUPTED`] when cancelled.
+/// not fit the parameters; [`codes::INTERRUPTED`] when cancelled.
 pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg], options: &Options) -> diag::Result<RunReport> {
-    if options.sample.is_some() {
-        return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, "sampled emulation is not offered yet")));
-    }
     check_arguments(program, memory, args)?;
     let Some(programs) = grid[0].checked_mul(grid[1]).and_then(|n| n.checked_mul(grid[2])).filter(|&n| n < u32::MAX) else {
         return Err(Box::new(Diagnostic::new(&codes::HOST_LAUNCH, format!("the grid {grid:?} has too many programs"))));

@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 
 use super::pattern::{as_map, is_preparation, sole_consumer};
+use super::why::{Stop, Why};
 use super::{Capabilities, Level};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::expr::index::Index;
@@ -19,6 +20,11 @@ use crate::graph::{Cluster, Graph, NodeId, Op, ValueId};
 /// Clusters in an order in which they can run. Views are in none (the plan resolves them), nor are
 /// nodes that depend on weights alone (weight preparation).
 pub fn cluster(graph: &Graph, level: Level, capabilities: &dyn Capabilities) -> Result<Vec<Cluster>> {
+    cluster_why(graph, level, capabilities, &mut Why::default())
+}
+
+/// [`cluster`], which records why each cluster takes no further node.
+pub fn cluster_why(graph: &Graph, level: Level, capabilities: &dyn Capabilities, why: &mut Why) -> Result<Vec<Cluster>> {
     let order = graph.topological().map_err(|nodes| {
         Box::new(Diagnostic::new(&codes::GRAPH_INVALID, format!("{} nodes on or behind a cycle", nodes.len())))
     })?;
@@ -34,29 +40,48 @@ pub fn cluster(graph: &Graph, level: Level, capabilities: &dyn Capabilities) -> 
             continue;
         }
         let mut cluster = Cluster::of(anchor);
-        if level == Level::Basic && capabilities.takes_epilogues(graph, anchor) {
-            while let Some(next) = epilogue(graph, cluster.output(graph)).filter(|n| !taken.contains_key(n)) {
-                taken.insert(next, ());
-                cluster.epilogues.push(next);
-            }
-        }
+        let stop = match level {
+            Level::None => Stop::Level,
+            Level::Basic if !capabilities.takes_epilogues(graph, anchor) => Stop::NoValueAnchor,
+            Level::Basic => loop {
+                match epilogue(graph, cluster.output(graph)) {
+                    Ok(next) if taken.contains_key(&next) => break Stop::Taken(next),
+                    Ok(next) => {
+                        taken.insert(next, ());
+                        cluster.epilogues.push(next);
+                    }
+                    Err(stop) => break stop,
+                }
+            },
+        };
+        why.stops.insert(anchor, stop);
         clusters.push(cluster);
     }
     clusters.sort_by_key(|cluster| rank[cluster.epilogues.last().unwrap_or(&cluster.anchor)]);
     Ok(clusters)
 }
 
-/// The Map that can be applied to a value before it is stored.
-fn epilogue(graph: &Graph, value: ValueId) -> Option<NodeId> {
-    let node = sole_consumer(graph, value)?;
-    let map = as_map(graph, node)?;
+/// The Map that can be applied to a value before it is stored, or why there is none.
+fn epilogue(graph: &Graph, value: ValueId) -> std::result::Result<NodeId, Stop> {
+    let node = sole_consumer(graph, value).ok_or_else(|| match graph.consumers(value) {
+        _ if graph.outputs().contains(&value) => Stop::Returned,
+        readers if readers.is_empty() => Stop::Unread,
+        readers => Stop::Readers(readers),
+    })?;
+    let map = as_map(graph, node).ok_or(Stop::NoMap(node))?;
+    if map.dims[..] != *graph.shape(value) {
+        return Err(Stop::OtherShape(node));
+    }
     let inputs = &graph.node(node).inputs;
-    let reads_value = |access: &&Access| inputs[access.input] == Some(value);
-    let aligned = map.dims[..] == *graph.shape(value)
-        && map.reads.iter().filter(reads_value).count() == 1
-        && map.reads.iter().filter(reads_value).all(|a| a.is_identity(map.dims.len()))
-        && map.reads.iter().filter(|a| !reads_value(a)).all(at_coordinates);
-    aligned.then_some(node)
+    let (own, others): (Vec<&Access>, Vec<&Access>) = map.reads.iter().partition(|access| inputs[access.input] == Some(value));
+    match own[..] {
+        [access] if access.is_identity(map.dims.len()) => {}
+        _ => return Err(Stop::OtherElement(node)),
+    }
+    match others.into_iter().find(|access| !at_coordinates(access)) {
+        Some(access) => Err(Stop::OtherOperand(node, access.input)),
+        None => Ok(node),
+    }
 }
 
 /// Whether every axis is read at an output coordinate, each at most once, or at its only element.

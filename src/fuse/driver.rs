@@ -6,6 +6,7 @@
 //! nodes that it absorbed go when nothing reads them any more. A rule must shrink something at each
 //! step; a run that does not end is stopped and reported by the name of the rule.
 
+use super::why::{self, Applied};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::infer::infer;
 use crate::graph::{Graph, NodeId, Op, Source, TensorType, ValueId};
@@ -44,8 +45,8 @@ pub struct Patch {
     pub absorbed: Vec<NodeId>,
 }
 
-/// Runs rules to a fixed point. Fails with an Internal diagnostic that names the rule.
-pub fn run(graph: &mut Graph, rules: &[Rule]) -> Result<()> {
+/// Runs rules to a fixed point and records what they did. Fails with an Internal diagnostic that names the rule.
+pub fn run(graph: &mut Graph, rules: &[Rule], applied: &mut Vec<Applied>) -> Result<()> {
     // Every rule removes a node or an operand's indirection; this bound is far beyond that.
     let mut fuel = 16 * graph.node_count() + 64;
     loop {
@@ -73,6 +74,8 @@ pub fn run(graph: &mut Graph, rules: &[Rule]) -> Result<()> {
                     return Err(fault("does not come to an end".to_owned()));
                 }
                 fuel -= 1;
+                let absorbed = patch.absorbed.iter().map(|&part| why::name(graph, part)).collect();
+                applied.push(Applied { rule: rule.name, node, absorbed });
                 commit(graph, node, patch, types);
                 changed = true;
             }

@@ -9,12 +9,14 @@ pub mod cluster;
 pub mod driver;
 pub mod pattern;
 pub mod rules;
+pub mod why;
 
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::Graph;
 
 pub use capabilities::Capabilities;
-pub use cluster::cluster;
+pub use cluster::{cluster, cluster_why};
+pub use why::Why;
 
 /// How much is fused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -54,10 +56,15 @@ impl Level {
 /// survive keep their ids and names. Fails with an Internal diagnostic that names the rule when a
 /// rule gives a patch that does not fit.
 pub fn rewrite(graph: &Graph, level: Level) -> Result<Graph> {
+    rewrite_why(graph, level, &mut Why::default())
+}
+
+/// [`rewrite`], which records what it applied.
+pub fn rewrite_why(graph: &Graph, level: Level, why: &mut Why) -> Result<Graph> {
     let mut rewritten = graph.clone();
     match level {
         Level::None => {}
-        Level::Basic => driver::run(&mut rewritten, rules::BASIC)?,
+        Level::Basic => driver::run(&mut rewritten, rules::BASIC, &mut why.applied)?,
     }
     Ok(rewritten)
 }

@@ -251,6 +251,11 @@ impl Graph {
         self.values[value.0 as usize].role = role;
     }
 
+    /// Gives a weight elements of its own: graph text does not spell large ones out.
+    pub fn set_elements(&mut self, weight: ValueId, elements: Arc<Tensor>) {
+        self.values[weight.0 as usize].producer = Producer::Weight(Weight::Data(elements));
+    }
+
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs
     }

@@ -173,7 +173,8 @@ fn function(ast: &Module, def: &FunctionDef) -> diag::Result<Global> {
     }
 }
 
-fn is_main_guard(test: &crate::syntax::ast::Expr) -> bool {
+/// Whether a condition is `__name__ == "__main__"`.
+pub fn is_main_guard(test: &crate::syntax::ast::Expr) -> bool {
     match &test.kind {
         ExprKind::Compare { left, rest } => {
             left.as_name() == Some("__name__")

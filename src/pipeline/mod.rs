@@ -15,9 +15,10 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::conform::sample;
 use crate::diag::Diagnostic;
 use crate::emit::{self, EmitOptions};
-use crate::fuse;
+use crate::fuse::{self, Why};
 use crate::graph::Graph;
 use crate::graph::verify::violations;
 use crate::import::Imported;
@@ -38,6 +39,8 @@ pub type Outcome<T> = std::result::Result<T, Vec<Diagnostic>>;
 pub struct PlanOutcome {
     pub imported: Imported,
     pub planned: Planned,
+    /// Why fusion did what it did.
+    pub why: Why,
     /// Unsupported operators and clusters that no template serves.
     pub problems: Vec<Diagnostic>,
 }
@@ -54,21 +57,24 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     observer.stage("plan", 0);
     let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
     verified(&imported.graph)?;
-    let graph = fuse::rewrite(&imported.graph, options.fuse).map_err(one)?;
+    let mut why = Why::default();
+    let graph = fuse::rewrite_why(&imported.graph, options.fuse, &mut why).map_err(one)?;
     verified(&graph)?;
-    let clusters = fuse::cluster(&graph, options.fuse, &Served { library: &library, target }).map_err(one)?;
+    cancel.check().map_err(one)?;
+    let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library: &library, target }, &mut why).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
+    cancel.check().map_err(one)?;
     let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
     let problems = imported.unsupported.iter().cloned().chain(missing).collect();
-    Ok(PlanOutcome { imported, planned, problems })
+    Ok(PlanOutcome { imported, planned, why, problems })
 }
 
 /// Reads a model, plans it, writes the suite, and verifies the suite's files.
 pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-suite", load::stem(&options.model))));
     emit::may_write(&output, options.force).map_err(one)?;
-    let PlanOutcome { imported, planned, problems } = plan(options, observer, cancel)?;
+    let PlanOutcome { imported, planned, problems, why: _ } = plan(options, observer, cancel)?;
     cancel.check().map_err(one)?;
     observer.stage("emit", 0);
     let plan = &planned.plan;
@@ -79,7 +85,8 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
         settings: settings(options),
         missing,
     };
-    let mut files = emit::suite(plan, &emitting).map_err(one)?;
+    let samples = sample::of_plan(plan, options.seed, emitting.always_seeded).map_err(one)?;
+    let mut files = emit::suite_with_layers(plan, &emitting, &samples).map_err(one)?;
     let mut report =
         verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
     report.notes.extend(load::notes(&imported, options));
@@ -107,3 +114,6 @@ fn settings(options: &Options) -> Vec<(String, String)> {
 fn one(diagnostic: Box<Diagnostic>) -> Vec<Diagnostic> {
     vec![*diagnostic]
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,16 @@
 //! Verdicts for a suite's files: every distinct kernel, or every launch, and the chain.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use crate::conform::chain::{self, ChainReport};
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
 use crate::conform::subject::Subject;
+use crate::conform::unreached;
 use crate::conform::verdict::Verdict;
 use crate::diag::{Diagnostic, Result, codes};
+use crate::emit::manifest::GENERATOR;
 use crate::emit::{self, Change, Files};
 use crate::emulate;
 
@@ -35,8 +37,7 @@ pub fn verify(
     let known = Known::of(&files);
     let nothing = Known::default();
     let trusted = if all { &nothing } else { &known };
-    let mut report = run(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
-    report.problems.extend(edited(suite).map_err(super::one)?);
+    let mut report = all_of(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));
@@ -44,25 +45,44 @@ pub fn verify(
     Ok(Report { suite: Some(suite.to_owned()), ..report })
 }
 
-/// Files of a suite that are not what was emitted and that no emulation judges. Kernels and `run.py`
-/// may be edited: they are run.
-fn edited(suite: &Path) -> Result<Vec<Diagnostic>> {
-    let unreadable = |error: std::io::Error| {
-        Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(suite.display().to_string()))
-    };
-    let changes = emit::edited(suite).map_err(unreadable)?.unwrap_or_default();
-    let judged = |path: &str| path == "run.py" || path.starts_with("kernels/");
-    let foreign = changes.iter().filter(|(path, change)| match change {
-        Change::Edited => !judged(path),
-        Change::Removed => true,
-        Change::Added => false,
-    });
-    let diagnostic = |(path, change): (&String, &Change)| {
-        Diagnostic::new(&codes::HOST_EDITED, format!("{change} since the suite was written"))
-            .in_file(suite.join(path).display().to_string())
-            .help("undo the change, or decompose the model again")
-    };
-    Ok(foreign.map(diagnostic).collect())
+/// What runs, and what no launch reaches.
+pub(super) fn all_of(
+    name: &str,
+    files: &Files,
+    options: &Options,
+    known: &Known,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let subject = Subject::read(name, files)?;
+    let mut report = judge(&subject, options, known, observer, cancel)?;
+    let mut told = BTreeSet::new();
+    if unreached::is_comparable(&subject) {
+        for (path, differences) in unreached::differences(&subject, files)? {
+            report.problems.extend(differences);
+            told.insert(path);
+        }
+    } else {
+        let generator = &subject.manifest.generator;
+        report.notes.push(format!("emitted by `{generator}`, not `{GENERATOR}`: torch references and tests are not compared"));
+    }
+    let changes = emit::changes(files).unwrap_or_default();
+    let untold = changes.iter().filter(|(path, _)| !told.contains(*path));
+    report.problems.extend(untold.filter_map(|(path, change)| foreign(name, path, *change)));
+    Ok(report)
+}
+
+/// A file that is not what was emitted and that no emulation judges. Kernels and `run.py` may be
+/// edited: they are run.
+fn foreign(name: &str, path: &str, change: Change) -> Option<Diagnostic> {
+    let judged = path == "run.py" || path.starts_with("kernels/");
+    match change {
+        Change::Edited if judged => return None,
+        Change::Added => return None,
+        Change::Edited | Change::Removed => {}
+    }
+    let diagnostic = Diagnostic::new(&codes::HOST_EDITED, format!("{change} since the suite was written"));
+    Some(diagnostic.in_file(format!("{name}/{path}")).help("undo the change, or decompose the model again"))
 }
 
 /// Verifies files. What is `known` holds already and is not run again.
@@ -74,7 +94,10 @@ pub fn run(
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
-    let subject = Subject::read(name, files)?;
+    judge(&Subject::read(name, files)?, options, known, observer, cancel)
+}
+
+fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Observer, cancel: &Cancel) -> Result<Report> {
     let emulating =
         emulate::Options { threads: options.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
     let executor = Executor::new(&subject.modules, emulating);
@@ -82,11 +105,13 @@ pub fn run(
         subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
     if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
         let help = "name a kernel's file, a layer or a template of the table";
-        return Err(Box::new(Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {name}")).help(help)));
+        return Err(Box::new(
+            Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {}", subject.name)).help(help),
+        ));
     }
     let mut report =
         Report { model: subject.manifest.name.clone(), kernels: subject.manifest.kernels.len(), ..Report::default() };
-    report.buffers = (subject.manifest.buffers.len(), buffer_bytes(&subject));
+    report.buffers = (subject.manifest.buffers.len(), buffer_bytes(subject));
     let mut by_kernel: HashMap<usize, usize> = HashMap::new();
     observer.stage("verify", selected.iter().filter(|&&s| s).count());
     for (launch, &selected) in subject.launches.iter().zip(&selected) {
@@ -101,7 +126,7 @@ pub fn run(
                     VerifyScope::None => Verdict::not_verified(),
                     VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
                         Some(verdict) => verdict,
-                        None => kernel::verify(&subject, &executor, launch),
+                        None => kernel::verify(subject, &executor, launch),
                     },
                 };
                 report.verdicts.push(verdict);
@@ -114,7 +139,7 @@ pub fn run(
         if selected {
             observer.step(&launch.layer);
         }
-        report.layers.push(Layer { asked: selected, ..layer(&subject, launch, verdict) });
+        report.layers.push(Layer { asked: selected, ..layer(subject, launch, verdict) });
     }
     // What a launch that was interrupted left behind is no verdict.
     cancel.check()?;
@@ -129,7 +154,7 @@ pub fn run(
         };
         let chain = match known.chain() {
             Some(chain) => Ok(ChainReport { launches: subject.launches.len(), ..chain }),
-            None => chain::verify(&subject, &executor, &step),
+            None => chain::verify(subject, &executor, &step),
         };
         cancel.check()?;
         report.chain = Some(chain?);
@@ -162,6 +187,7 @@ fn layer(subject: &Subject, launch: &crate::conform::subject::Launch, verdict: u
 }
 
 fn buffer_bytes(subject: &Subject) -> u64 {
+    // Sizes were checked when the suite was read.
     let size = |name: &str| crate::dtype::DType::from_name(name).map_or(0, crate::dtype::DType::size);
-    subject.manifest.buffers.iter().map(|b| (b.len * size(&b.dtype)) as u64).sum()
+    subject.manifest.buffers.iter().map(|b| b.len as u64 * size(&b.dtype) as u64).sum()
 }

@@ -5,7 +5,7 @@
 //! and `conform::inputs` (cases of one kernel).
 
 use super::{Seed, generate, uniform};
-use crate::dtype::DType;
+use crate::dtype::{Carrier, DType};
 use crate::shape;
 
 /// A distribution.
@@ -46,6 +46,26 @@ impl Law {
             Law::Uniform { .. } | Law::Powers { .. } | Law::Constant(_) => {
                 self.floats(seed, len).into_iter().map(|v| v as i64).collect()
             }
+        }
+    }
+
+    /// Element `index` of what [`super::fill`] makes, as f64.
+    pub fn element(self, seed: Seed, index: u64, dtype: DType) -> f64 {
+        let hash = super::hash(seed, index);
+        let real = match self {
+            Law::Uniform { scale, offset } => uniform(hash) * scale + offset,
+            Law::Integers { .. } => self.integer(hash) as f32,
+            Law::Powers { low, count } => (low as f32).exp2() * (1u64 << below(hash, count)) as f32,
+            Law::Constant(value) => value,
+        };
+        let whole = match self {
+            Law::Integers { .. } => self.integer(hash),
+            Law::Uniform { .. } | Law::Powers { .. } | Law::Constant(_) => real as i64,
+        };
+        match dtype.carrier() {
+            Carrier::F64 | Carrier::F32 => dtype.round(f64::from(real)),
+            Carrier::I64 => whole as f64,
+            Carrier::Bool => f64::from(u8::from(whole != 0)),
         }
     }
 

@@ -38,6 +38,24 @@ fn any_element_is_made_on_demand() {
 }
 
 #[test]
+fn an_element_alone_is_the_one_of_the_whole() {
+    let laws = [
+        Law::Uniform { scale: 0.5, offset: 1.0 },
+        Law::Integers { low: -2, count: 5, step: 3, keep: 128 },
+        Law::Powers { low: -3, count: 6 },
+        Law::Constant(0.1),
+    ];
+    for law in laws {
+        for dtype in [DType::F64, DType::F32, DType::F16, DType::BF16, DType::I64, DType::I32, DType::Bool] {
+            let all = fill(law, SEED, dtype, Shape::from_slice(&[100]));
+            let alone: Vec<f64> = (0..100).map(|i| law.element(SEED, i, dtype)).collect();
+            let whole: Vec<f64> = (0..100).map(|i| all.storage().get_f64(i)).collect();
+            assert_eq!(alone, whole, "{law:?} as {dtype}");
+        }
+    }
+}
+
+#[test]
 fn one_bit_of_the_index_flips_half_of_the_hash() {
     for bit in 0..40 {
         let flips: u32 = (0..4096u64).map(|i| (hash(SEED, i * 977) ^ hash(SEED, (i * 977) ^ (1 << bit))).count_ones()).sum();

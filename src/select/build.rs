@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::memory::{Lifetime, assign};
 use super::plan::{Launch, Plan, Slot};
 use super::views::{Resolved, resolve};
-use crate::diag::{Diagnostic, Result};
+use crate::diag::{Class, Diagnostic, Result};
 use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::shape::numel;
 use crate::template::{Bound, BoundKernel, Layout, OperandAccess};
@@ -25,12 +25,25 @@ pub struct Planned {
     pub plan: Plan,
     /// Clusters that no template serves, with the reason, in order.
     pub missing: Vec<(Cluster, Box<Diagnostic>)>,
+    /// What was taken off clusters that no template could bind whole, in order.
+    pub apart: Vec<Apart>,
+}
+
+/// A Map that became a kernel of its own, because the cluster that ends with it cannot be bound.
+#[derive(Debug)]
+pub struct Apart {
+    /// The cluster's anchor.
+    pub anchor: NodeId,
+    pub node: NodeId,
+    pub reason: Box<Diagnostic>,
 }
 
 /// Plans a rewritten graph and its clusters. `name` becomes the suite's name.
+///
+/// Fails when the graph has a cycle, and when a template is wrong.
 pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Cluster>, bind: Bind) -> Result<Planned> {
     let resolved = resolve(graph, clusters)?;
-    let (bound, missing) = bind_all(&resolved, bind);
+    let AllBound { bound, missing, apart } = bind_all(&resolved, bind)?;
     let storage = Storage::of(&resolved, &bound, &missing);
     let mut kernels: Vec<Arc<BoundKernel>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -60,29 +73,52 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
         layouts,
         preparation,
     };
-    Ok(Planned { plan, missing })
+    Ok(Planned { plan, missing, apart })
 }
 
 type Missing = Vec<(Cluster, Box<Diagnostic>)>;
 
+/// What binding gave.
+struct AllBound {
+    bound: Vec<(Cluster, Bound)>,
+    missing: Missing,
+    apart: Vec<Apart>,
+}
+
 /// Binds every cluster, taking apart those that cannot be bound whole: a Map that is taken off is
 /// bound alone, behind what it was taken from.
-fn bind_all(resolved: &Resolved, bind: Bind) -> (Vec<(Cluster, Bound)>, Missing) {
-    let (mut bound, mut missing) = (Vec::new(), Vec::new());
+///
+/// Only what is not supported can be left out of a plan. A template that is wrong (an expression that
+/// fails, an argument without a value) would leave a hole that nobody asked for: it ends planning.
+fn bind_all(resolved: &Resolved, bind: Bind) -> Result<AllBound> {
+    let mut all = AllBound { bound: Vec::new(), missing: Vec::new(), apart: Vec::new() };
+    let mut faults = Vec::new();
     let layout = |value: ValueId| resolved.place(value).1;
     for whole in &resolved.clusters {
         let mut open = vec![whole.clone()];
         while let Some(mut cluster) = open.pop() {
             match bind(&resolved.graph, &cluster, &layout) {
-                Ok(result) => bound.push((cluster, result)),
+                Ok(result) => all.bound.push((cluster, result)),
+                Err(diagnostic) if diagnostic.class() != Class::Unsupported => faults.push(diagnostic),
                 Err(diagnostic) => match cluster.epilogues.pop() {
-                    Some(last) => open.extend([Cluster::of(last), cluster]),
-                    None => missing.push((cluster, diagnostic)),
+                    Some(last) => {
+                        all.apart.push(Apart { anchor: cluster.anchor, node: last, reason: diagnostic });
+                        open.extend([Cluster::of(last), cluster]);
+                    }
+                    None => all.missing.push((cluster, diagnostic)),
                 },
             }
         }
     }
-    (bound, missing)
+    let mut faults = faults.into_iter();
+    let Some(mut first) = faults.next() else { return Ok(all) };
+    for other in faults {
+        // One slip of a template shows at every node that it serves.
+        if other.message != first.message && !first.notes.contains(&other.message) {
+            first.notes.push(other.message);
+        }
+    }
+    Err(first)
 }
 
 /// Where values live.

@@ -1,7 +1,7 @@
 //! From clusters to a plan: choose a template and schedule for each, resolve views into layouts,
 //! give values storage, deduplicate kernels.
 //!
-//! [`plan()`] is the stage; `text`, `json` and `dot` show its result, and `map` says which templates
+//! [`plan()`] is the stage; `text`, `json` and `dot` show its result, `why` its reasons, and `map` says which templates
 //! compute each node of the model's file.
 
 pub mod build;
@@ -14,6 +14,7 @@ pub mod memory;
 pub mod plan;
 pub mod text;
 pub mod views;
+pub mod why;
 
 #[cfg(test)]
 mod tests;
@@ -25,14 +26,14 @@ use crate::graph::{Cluster, Graph};
 use crate::target::Target;
 use crate::template::{BindOptions, Library, bind};
 
-pub use build::Planned;
+pub use build::{Apart, Planned};
 pub use capabilities::Served;
 
 /// Plans a model. `imported` is the graph as read, `graph` the rewritten one, `clusters` those of
 /// `graph`; `name` becomes the suite's name.
 ///
 /// A cluster that no template serves is not fatal: [`Planned::missing`] says which and why, and the
-/// plan covers the rest. Fails when the graph has a cycle.
+/// plan covers the rest. Fails when the graph has a cycle, and when a template is wrong.
 pub fn plan(
     name: &str,
     imported: Arc<Graph>,

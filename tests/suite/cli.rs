@@ -202,6 +202,28 @@ fn one_dimensional_pool() -> Vec<u8> {
     ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..Default::default() }.encode_to_vec()
 }
 
+/// A folder of one template, the embedded `relu` with another line in its template.yaml.
+fn relu_with(folder: &Path, line: &str) {
+    let (from, to) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("operator_templates/relu"), folder.join("mine/relu"));
+    std::fs::create_dir_all(&to).unwrap();
+    for file in ["kernel.py", "schedule.yaml", "template.yaml"] {
+        std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    let text = std::fs::read_to_string(to.join("template.yaml")).unwrap();
+    std::fs::write(to.join("template.yaml"), text + line).unwrap();
+}
+
+#[test]
+fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    relu_with(folder.path(), "when: \"1 // (X.rank - X.rank)\"\n");
+    let output = run(folder.path(), &["pool.onnx", "--templates", "mine"]);
+    let text = format!("exit {}\n{}", output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr));
+    expect![[r#""#]].assert_eq(&text);
+    assert!(!folder.path().join("pool-suite").exists());
+}
+
 #[test]
 fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,4 +237,26 @@ fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     assert_eq!((layers.len(), layers[0]["verdict"]["word"].as_str()), (1, Some("verified")));
     assert!(report["chain"].is_null());
     assert!(folder.path().join("pool-suite/run.py").is_file());
+}
+
+#[test]
+fn reasons_of_a_plan_are_told_a_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    let output = run(folder.path(), &["plan", "pool.onnx", "--why"]);
+    assert_eq!(output.status.code(), Some(3));
+    expect![[r#""#]].assert_eq(&String::from_utf8_lossy(&output.stdout));
+    let output = run(folder.path(), &["plan", "resnet50.onnx", "--why"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let launch = |n: usize| {
+        let lines = text.lines().skip_while(|line| !line.starts_with(&format!("launch {n} ")));
+        lines.take_while(|line| !line.starts_with(&format!("launch {} ", n + 1))).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    let shown = [0, 1, 5, 55].map(launch).concat();
+    expect![[r#""#]].assert_eq(&shown);
+    let output = run(folder.path(), &["plan", "resnet50.onnx", "--why", "--json"]);
+    let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let why = plan["why"].as_array().unwrap();
+    assert_eq!(why.len(), 56);
+    assert_eq!((why[0]["layer"].as_str(), why[0]["stop"]["reason"].as_str()), (Some("conv1"), Some("no_map")));
 }

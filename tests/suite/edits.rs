@@ -59,8 +59,59 @@ fn caught(layer: Option<&str>, from: &str, to: &str, code: &str) {
 }
 
 #[test]
-fn a_smaller_grid_is_caught() {
-    caught(Some("maxpool"), " * N * C,)](", " * N * (C - 1),)](", "A006");
+fn a_smaller_grid_is_caught_and_named() {
+    let (_guard, suite) = suite();
+    let file = kernel_of(&suite, "maxpool");
+    edit(&file, " * N * C,)](", " * N * (C - 1),)](");
+    let (report, codes) = verify(&suite);
+    // The fault itself first, then the grid; the chain finds the fault again.
+    assert_eq!(codes, ["A006", "B002", "A006"]);
+    let grid = report.diagnostics().find(|d| d.code.id == "B002").unwrap();
+    let text = decompose::diag::render::render(grid, false);
+    assert!(text.contains("* N * (C - 1) = ") && text.contains("programs never run"), "{text}");
+}
+
+/// What no launch reaches: an edit of a statement must be among what is found, with its name.
+fn unreached(layer: Option<&str>, from: &str, to: &str, said: &str) {
+    let (_guard, suite) = suite();
+    let file = layer.map_or_else(|| suite.join("run.py"), |layer| kernel_of(&suite, layer));
+    edit(&file, from, to);
+    let (report, codes) = verify(&suite);
+    assert_eq!(codes, ["H006"], "`{from}` → `{to}`");
+    let found = report.diagnostics().next().unwrap();
+    assert!(found.message.contains(said), "{found}");
+    assert!(matches!(&found.place, Some(decompose::diag::Place::Text { .. } | decompose::diag::Place::File { .. })));
+}
+
+#[test]
+fn an_edited_torch_reference_is_named_with_its_line() {
+    unreached(Some("layer1.0.conv2"), "F.conv2d(", "F.relu(", "`reference` differs from what the manifest's graph gives");
+    unreached(None, "    fc", "    fc_too", "`reference` differs");
+}
+
+#[test]
+fn an_edited_test_is_named() {
+    unreached(Some("maxpool"), "rtol=0", "rtol=1", "`compare` differs");
+    unreached(Some("maxpool"), "torch.randn(", "torch.ones(", "`test` differs");
+    unreached(Some("maxpool"), "    print(\"ok\")", "    print(\"fine\")", "`main block` differs");
+    unreached(None, "else 1\n", "else 0\n", "`main` differs");
+    unreached(Some("maxpool"), "import torch.nn.functional as F", "import os as F", "is missing");
+    unreached(
+        Some("maxpool"),
+        "# Reference\n",
+        "# Reference\n\ndef print(x):\n    pass\n",
+        "changes what the emitted functions mean",
+    );
+}
+
+#[test]
+fn what_is_judged_by_running_may_be_edited() {
+    let (_guard, suite) = suite();
+    let file = kernel_of(&suite, "maxpool");
+    edit(&file, "# Reference\n", "# Reference, as the model has it\n\ndef helper(x):\n    return x\n");
+    edit(&file, "def launch(", "# written by hand\ndef launch(");
+    edit(&file, "    return y\n", "    y = y\n    return y\n");
+    assert_eq!(verify(&suite).1, Vec::<&str>::new());
 }
 
 #[test]

@@ -108,17 +108,18 @@ fn window(op: &Op, operands: &[&[usize]], i: usize) -> Option<Axis> {
     }
 }
 
-/// A launch whose grid is not the one its work needs. `formula` is the text of the needed size per
-/// axis, as the wrapper would compute it.
-pub fn grid_mismatch(kernel: &str, got: [u32; 3], needed: [i64; 3], formula: [&str; 3]) -> Diagnostic {
-    let count = |grid: [i64; 3]| grid.iter().product::<i64>();
+/// A launch whose grid is not the planned one, which its work needs. `written` holds the text of each
+/// axis in the wrapper, as far as it is written there.
+pub fn grid_mismatch(kernel: &str, got: [u32; 3], needed: [i64; 3], written: &[String]) -> Diagnostic {
     let mine = got.map(i64::from);
     let axes = |grid: [i64; 3]| format!("({}, {}, {})", grid[0], grid[1], grid[2]);
     let message = format!("{kernel}: the grid is {}, its work needs {}", axes(mine), axes(needed));
     let mut diagnostic = Diagnostic::new(&codes::GRID_MISMATCH, message);
     for axis in (0..3).filter(|&axis| mine[axis] != needed[axis]) {
-        diagnostic = diagnostic.note(format!("axis {axis}: {} = {}, got {}", formula[axis], needed[axis], mine[axis]));
+        let text = written.get(axis).map_or(String::new(), |text| format!("{text} = "));
+        diagnostic = diagnostic.note(format!("axis {axis}: {text}{}, needed {}", mine[axis], needed[axis]));
     }
+    let count = |grid: [i64; 3]| grid.iter().map(|&size| i128::from(size)).product::<i128>();
     let (have, want) = (count(mine), count(needed));
     let help = if have < want {
         format!("{} programs never run: round the division up (triton.cdiv) over every axis of the output", want - have)

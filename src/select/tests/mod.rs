@@ -139,7 +139,7 @@ impl Build {
 #[test]
 fn resnet50_plans() {
     for (level, launches) in [(Level::None, 175), (Level::Basic, 56)] {
-        let Planned { plan, missing } = planned(resnet50(), level, &[]);
+        let Planned { plan, missing, apart: _ } = planned(resnet50(), level, &[]);
         assert!(missing.is_empty());
         assert_eq!(plan.launches.len(), launches);
         simulate(&plan);
@@ -255,7 +255,7 @@ proptest! {
 #[test]
 fn what_cannot_be_bound_is_taken_apart_or_named() {
     let count = |refuse: &[&str]| {
-        let Planned { plan, missing } = planned(resnet50(), Level::Basic, refuse);
+        let Planned { plan, missing, apart: _ } = planned(resnet50(), Level::Basic, refuse);
         (plan.launches.len(), missing.len(), plan)
     };
     let (launches, missing, plan) = count(&["conv_add_relu"]);
@@ -306,7 +306,7 @@ fn without_keys(text: &str) -> String {
 #[test]
 fn resnet50_with_the_embedded_templates() {
     for (level, file) in [(Level::None, "resnet50_none.txt"), (Level::Basic, "resnet50_basic.txt")] {
-        let Planned { plan, missing } = real(level);
+        let Planned { plan, missing, apart: _ } = real(level);
         assert!(missing.is_empty(), "{missing:?}");
         simulate(&plan);
         let blessed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/select").join(file);
@@ -335,4 +335,30 @@ fn unfused_each_source_operator_has_the_templates_of_the_mission() {
         Relu: relu
     "#]]
     .assert_eq(&lines);
+}
+
+#[test]
+fn what_was_taken_apart_says_why() {
+    let graph = resnet50();
+    let mut why = fuse::Why::default();
+    let rewritten = fuse::rewrite_why(&graph, Level::Basic, &mut why).unwrap();
+    let clusters = fuse::cluster_why(&rewritten, Level::Basic, &All, &mut why).unwrap();
+    let refuse = ["conv_add_relu", "conv_add"];
+    let planned = build("hand", Arc::new(graph), &rewritten, clusters, &|g, c, l| fake(g, c, l, &refuse)).unwrap();
+    let text = super::why::text(&planned, &why);
+    let launches: Vec<&str> = text.split_inclusive('\n').collect();
+    let from = launches.iter().position(|line| line.contains("layer1.0.conv3")).unwrap();
+    expect![[r#"
+        launch 4 layer1.0.conv3: conv computes layer1.0.bn3 (conv)
+          rule fold_batchnorm at layer1.0.bn3 (conv) absorbed layer1.0.conv3 (conv)
+          stops here: layer1.0.relu_2 (add_relu) is computed with what stands behind it
+        launch 5 layer1.0.downsample.0: conv computes layer1.0.downsample.1 (conv)
+          rule fold_batchnorm at layer1.0.downsample.1 (conv) absorbed layer1.0.downsample.0 (conv)
+          lost layer1.0.relu_2 (add_relu): [T003] nothing for conv_add_relu
+        launch 6 layer1.0.add: add_relu computes layer1.0.relu_2 (add_relu)
+          rule compose_maps at layer1.0.relu_2 (add_relu) absorbed layer1.0.add (add)
+          taken off layer1.0.downsample.1 (conv)
+    "#]]
+    .assert_eq(&launches[from..(from + 9).min(launches.len())].concat());
+    assert_eq!(super::why::json(&planned, &why).as_array().unwrap().len(), planned.plan.launches.len());
 }
