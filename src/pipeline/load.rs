@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
-use crate::registry::{self, Model, Registry, Size};
+use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
 use crate::template::Library;
 
@@ -37,8 +37,9 @@ fn import(options: &Options, library: &Library) -> Outcome<Imported> {
     }
     let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
     let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
-    match registry.bytes(model).map_err(super::one)? {
-        Some((file, bytes)) => onnx::from_bytes(&file, &bytes, &binding(options, Some(model))),
+    match registry.file(model).map_err(super::one)? {
+        Some(ModelFile::Path(path)) => onnx::load(&path, &binding(options, Some(model))),
+        Some(ModelFile::Embedded { name, bytes }) => onnx::from_bytes(&name, bytes, &binding(options, Some(model))),
         None if options.binding != Binding::default() => {
             let message = format!("the shapes of {} are those of its operators; none can be given", model.name);
             Err(vec![Diagnostic::new(&codes::USAGE, message).help(format!("edit `operators:` of a {} here", registry::FILE))])
