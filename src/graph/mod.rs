@@ -251,6 +251,13 @@ impl Graph {
         self.values[value.0 as usize].role = role;
     }
 
+    /// Gives a weight other elements, or none; another value stays as it is.
+    pub fn set_weight(&mut self, value: ValueId, weight: Weight) {
+        if let Producer::Weight(own) = &mut self.values[value.0 as usize].producer {
+            *own = weight;
+        }
+    }
+
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs
     }

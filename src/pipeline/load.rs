@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
+use crate::reference::statistics;
 use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
 use crate::template::Library;
@@ -13,13 +14,16 @@ use super::{Options, Outcome, Weights, operators};
 
 /// The suite's name and the imported model.
 pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)> {
-    let imported = import(options, library)?;
+    let mut imported = import(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
         if !absent.is_empty() {
             return Err(absent);
         }
+    }
+    if options.weights == Weights::Auto {
+        statistics::forget_stale(&mut imported.graph);
     }
     Ok((stem(&options.model), imported))
 }
@@ -94,13 +98,19 @@ pub fn node_name(graph: &Graph, node: NodeId) -> String {
 
 /// What a reader should know of the weights.
 pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
-    let filled = without_elements(&imported.graph).count();
-    match (options.weights, filled) {
-        (Weights::Seeded, _) => vec![format!("all weights are generated from seed {}", options.seed)],
-        (Weights::Auto | Weights::Model, 0) => Vec::new(),
-        (Weights::Auto | Weights::Model, n) => {
-            let why = if imported.graph.file == registry::FILE { "have no file" } else { "the file fills with one number" };
-            vec![format!("{n} weights that {why} are generated from seed {}", options.seed)]
-        }
+    let (seed, graph) = (options.seed, &imported.graph);
+    if options.weights == Weights::Seeded {
+        return vec![format!("all weights are generated from seed {seed}")];
     }
+    let all = without_elements(graph).count();
+    if graph.file == registry::FILE {
+        return (all > 0)
+            .then(|| format!("{all} weights that have no file are generated from seed {seed}"))
+            .into_iter()
+            .collect();
+    }
+    let stale = graph.values().filter(|(_, v)| matches!(v.producer, Producer::Weight(Weight::Missing))).count();
+    let filled = format!("{} weights that the file fills with one number are generated from seed {seed}", all - stale);
+    let followed = format!("{stale} means and variances that describe signals of generated weights are generated, too");
+    [(all > stale, filled), (stale > 0, followed)].into_iter().filter(|(any, _)| *any).map(|(_, note)| note).collect()
 }

@@ -19,6 +19,7 @@ pub mod scalar;
 pub mod seeded;
 mod softmax;
 mod spatial;
+pub mod statistics;
 mod magnitude;
 mod view;
 
