@@ -20,6 +20,7 @@ pub mod probe;
 pub mod stored;
 pub mod subject;
 pub mod verdict;
+mod weights;
 
 #[cfg(test)]
 mod tests;
