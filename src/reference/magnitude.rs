@@ -19,7 +19,7 @@ pub fn terms(op: &Op, operands: &[Option<&Tensor>]) -> Option<usize> {
     match op {
         Op::Conv(_) => operands[1].map(|w| w.shape()[1..].iter().product()),
         Op::MatMul => operands[0].and_then(|a| a.shape().last().copied()),
-        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => None,
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
     }
 }
 

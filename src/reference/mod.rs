@@ -13,6 +13,7 @@ mod batch_norm;
 mod bridge;
 mod conv;
 mod map;
+mod lrn;
 mod matmul;
 mod pool;
 pub mod scalar;
@@ -143,6 +144,7 @@ pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) ->
         Op::BatchNorm { epsilon } => batch_norm::evaluate(*epsilon, [arg(0)?, arg(1)?, arg(2)?, arg(3)?, arg(4)?], dtype, math),
         Op::MatMul => matmul::evaluate(arg(0)?, arg(1)?, dtype, math),
         Op::Softmax { axis } => softmax::evaluate(*axis, arg(0)?, dtype, math),
+        Op::Lrn(lrn) => lrn::evaluate(lrn, arg(0)?, dtype, math),
         Op::View(view) => Ok(view::evaluate(view, arg(0)?)),
     }
 }
