@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
-use crate::reference::statistics;
+use crate::reference::{signal, statistics};
 use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
 use crate::template::Library;
@@ -25,6 +25,7 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)>
     if options.weights == Weights::Auto {
         statistics::forget_stale(&mut imported.graph);
     }
+    signal::balance(&mut imported.graph, options.weights == Weights::Seeded);
     Ok((stem(&options.model), imported))
 }
 

@@ -16,9 +16,15 @@ use crate::tensor::{Storage, Tensor};
 
 /// Products summed into one output element of a contraction; `None` for other operators.
 pub fn terms(op: &Op, operands: &[Option<&Tensor>]) -> Option<usize> {
+    let shapes: Vec<Option<&[usize]>> = operands.iter().map(|operand| operand.map(Tensor::shape)).collect();
+    terms_of(op, &shapes)
+}
+
+/// The same from the operands' shapes.
+pub(super) fn terms_of(op: &Op, shapes: &[Option<&[usize]>]) -> Option<usize> {
     match op {
-        Op::Conv(_) => operands[1].map(|w| w.shape()[1..].iter().product()),
-        Op::MatMul => operands[0].and_then(|a| a.shape().last().copied()),
+        Op::Conv(_) => shapes[1].map(|w| w[1..].iter().product()),
+        Op::MatMul => shapes[0].and_then(|a| a.last().copied()),
         Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
     }
 }

@@ -18,6 +18,7 @@ mod matmul;
 mod pool;
 pub mod scalar;
 pub mod seeded;
+pub mod signal;
 mod softmax;
 mod spatial;
 pub mod statistics;
@@ -34,6 +35,7 @@ use crate::tensor::Tensor;
 
 pub use access::Reader;
 pub use bridge::floats;
+use magnitude::terms_of;
 pub use magnitude::{magnitude, terms};
 pub use map::{BLOCK, Lanes, registers};
 pub use pool::bins;

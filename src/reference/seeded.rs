@@ -1,7 +1,8 @@
 //! The elements of a value that no file gives: which law its role asks for.
 //!
 //! The laws keep a signal alive through deep networks: a weight's scale is the power of two nearest
-//! to √(6 / fan-in), which keeps a variance through a product and a ReLU (He et al. 2015);
+//! to √(6 / fan-in), which keeps a variance through a product and a ReLU (He et al. 2015), and
+//! [`signal`](super::signal) makes the fan-in fit what else stands before the product;
 //! a normalisation's γ is a little below 1, so that residual sums grow by about 1.15 a block and stay
 //! far inside fp16's range (ResNet-50's largest activation is about 20).
 
