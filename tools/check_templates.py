@@ -4,7 +4,7 @@
 
 Each kernel, direct and looped, is compiled for cuda:80, cuda:90 and hip:gfx942, and run under
 Triton's interpreter on several shapes against a plain numpy formula. Data are small integers, so
-contractions, sums, pools and copies must agree bit for bit; softmax and batch normalisation, which
+contractions, sums, pools and copies must agree bit for bit; softmax and normalisations, which
 round, must agree to 1e-6 relative.
 
 Last result (triton 3.9.0): 10 templates, 22 entries compile for the three targets, 72 interpreted
@@ -190,6 +190,21 @@ def batchnorm2d():
         )
 
 
+def lrn():
+    for n, c, s, size, alpha in [(1, 3, 10, 5, 0.5), (2, 7, 300, 4, 1.0), (4, 6, 1, 1, 1e-4)]:
+        x = integers((n, c, s), 1, -9, 9)
+        square = np.pad(x.astype(np.float64) ** 2, ((0, 0), ((size - 1) // 2, size // 2), (0, 0)))
+        total = sum(square[:, t : t + c] for t in range(size))
+        y = np.full_like(x, np.nan)
+        yield (
+            "lrn_kernel",
+            dict(x_ptr=x, y_ptr=y, N=n, C=c, S=s) | strides(x_nus=x, y_ncs=y),
+            dict(SIZE=size, ALPHA=alpha, BETA=0.75, BIAS=2.0, BR=4, BS=128),
+            cdiv(n * c, 4) * cdiv(s, 128),
+            x / (2.0 + alpha / size * total) ** 0.75,
+        )
+
+
 def windows(x, kernel, stride, pad, dilation, fill):
     """Every tap of a pooling window as [taps, n, c, p, q]."""
     padded = np.pad(x, ((0, 0), (0, 0), (pad[0], pad[2]), (pad[1], pad[3])), constant_values=fill)
@@ -269,8 +284,8 @@ def softmax():
         )
 
 
-TEMPLATES = [conv2d_resnet, matmul, relu, add, map, batchnorm2d, maxpool2d, avgpool2d, adaptive_avgpool2d, softmax]
-ROUNDING = {"softmax", "batchnorm2d"}
+TEMPLATES = [conv2d_resnet, matmul, relu, add, map, batchnorm2d, lrn, maxpool2d, avgpool2d, adaptive_avgpool2d, softmax]
+ROUNDING = {"softmax", "batchnorm2d", "lrn"}
 
 
 def interpret(template):

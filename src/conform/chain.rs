@@ -11,19 +11,18 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, located, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::verdict::Word;
-use crate::conform::{alive, compare, diagnose, layout, planned, prepare};
+use crate::conform::weights::{self, Weights};
+use crate::conform::{alive, compare, diagnose, layout, planned};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::SlotEntry;
 use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
-use crate::host::{self, Event, HostArg, KernelLaunch, Trace, prepare_eval};
+use crate::host::{self, Event, HostArg, KernelLaunch, Trace};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::shape::{Shape, contiguous_strides};
@@ -94,10 +93,14 @@ pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tens
     let mut chain = Chain::start(subject)?;
     let events = std::mem::take(&mut chain.trace.events);
     let mut cost = Cost::default();
-    for event in &events {
+    for (at, event) in events.iter().enumerate() {
         match event {
             Event::Alloc { .. } => executor.allocate(&mut chain.memory, &chain.trace, event),
-            Event::Launch(kernel) => cost.add(executor.launch(&mut chain.memory, kernel)?),
+            Event::Launch(kernel) => {
+                chain.weights.load(kernel, &mut chain.memory)?;
+                cost.add(executor.launch(&mut chain.memory, kernel)?);
+                chain.weights.drop_after(at, &mut chain.memory);
+            }
         }
     }
     let outputs = chain.trace.returned.iter().map(|tensor| {
@@ -112,16 +115,15 @@ struct Chain<'s> {
     subject: &'s Subject,
     trace: Trace,
     memory: Memory,
-    /// Model inputs and weights by value of the imported graph.
+    /// Model inputs by value of the imported graph.
     given: Env,
     /// The storage of the first buffer; the others follow.
     first_buffer: usize,
-    /// The storage of each weight or prepared value, by name.
-    weights: HashMap<String, usize>,
+    weights: Weights<'s>,
 }
 
 impl<'s> Chain<'s> {
-    /// Evaluates `prepare`, traces `forward`, and fills the arguments' storages.
+    /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
     fn start(subject: &'s Subject) -> Result<Chain<'s>> {
         let graph = &subject.imported;
         let mut given = Env::new();
@@ -133,37 +135,28 @@ impl<'s> Chain<'s> {
             .filter(|(_, data)| matches!(data.producer, Producer::Weight(_)))
             .map(|(value, data)| (value, data.ty.clone()))
             .collect();
-        let tensors = weights.par_iter().map(|(value, _)| subject.weight(*value)).collect::<Result<Vec<_>>>()?;
-        for ((value, _), tensor) in weights.iter().zip(tensors) {
-            given.set(*value, tensor);
-        }
         let name = |value: ValueId| graph.value(value).name.clone();
         let types: Vec<(String, TensorType)> = weights.iter().map(|(value, ty)| (name(*value), ty.clone())).collect();
-        let prepared = prepared(subject, &types, &given)?;
+        let prepare = weights::prepare(subject, &types)?;
 
         let mut args: Vec<HostArg> = graph.inputs().iter().map(|&input| HostArg::Tensor(graph.ty(input).clone())).collect();
         args.push(HostArg::Mapping(types.clone()));
-        let ty = |tensor: &Tensor| TensorType { dtype: tensor.dtype(), shape: Shape::from_slice(tensor.shape()) };
-        args.push(HostArg::Tuple(prepared.iter().map(|(_, tensor)| HostArg::Tensor(ty(tensor))).collect()));
+        let prepared = prepare.returned.iter().map(|&at| HostArg::Tensor(prepare.steps[at].ty.clone()));
+        args.push(HostArg::Tuple(prepared.collect()));
         let trace = host::trace_forward(&subject.modules, "run", &args)?;
 
         let mut memory = Memory::default();
-        let mut by_name = HashMap::new();
         let lanes = |value: ValueId| given.get(value).map(|t| t.storage().clone()).ok_or_else(|| lost(subject, value));
         for &input in graph.inputs() {
             memory.insert(name(input), lanes(input)?);
         }
-        for (value, _) in &weights {
-            by_name.insert(name(*value), memory.buffers.len());
-            memory.insert(name(*value), lanes(*value)?);
-        }
-        for (name, tensor) in prepared {
-            by_name.insert(name.clone(), memory.buffers.len());
-            memory.insert(name, tensor.into_storage());
+        let mut weights = Weights::new(subject, types, prepare, &trace, &mut memory);
+        for tensor in &trace.returned {
+            weights.make(tensor.storage.0, &mut memory)?;
         }
         let first_buffer = memory.buffers.len();
         buffers_as_planned(subject, &trace)?;
-        Ok(Chain { subject, trace, memory, given, first_buffer, weights: by_name })
+        Ok(Chain { subject, trace, memory, given, first_buffer, weights })
     }
 
     fn run(mut self, executor: &Executor, report: &mut ChainReport, step: &dyn Fn(&str) -> Result<()>) -> Result<()> {
@@ -172,7 +165,7 @@ impl<'s> Chain<'s> {
         let mut launches = subject.launches.iter();
         let mut current: Option<&Launch> = None;
         let mut launched: Vec<&KernelLaunch> = Vec::new();
-        for event in &events {
+        for (at, event) in events.iter().enumerate() {
             let kernel = match event {
                 Event::Alloc { .. } => {
                     executor.allocate(&mut self.memory, &self.trace, event);
@@ -189,6 +182,7 @@ impl<'s> Chain<'s> {
             if kernel.module != module {
                 return Err(differs(subject, &kernel.module, &module));
             }
+            self.weights.load(kernel, &mut self.memory)?;
             report.cost.add(executor.launch(&mut self.memory, kernel)?);
             launched.push(kernel);
             current = (launched.len() < entry.launches.len()).then_some(launch);
@@ -199,10 +193,12 @@ impl<'s> Chain<'s> {
                 report.diagnostics.extend(self.judge(launch)?);
                 step(&launch.layer)?;
             }
+            self.weights.drop_after(at, &mut self.memory);
         }
         if let Some(launch) = current.or_else(|| launches.next()) {
             return Err(differs(subject, "nothing", &module_name(&subject.manifest.kernels[launch.kernel].file)));
         }
+        self.weights.rest_as_planned()?;
         self.outputs(report)
     }
 
@@ -214,12 +210,12 @@ impl<'s> Chain<'s> {
         let mut got = None;
         for operand in &launch.operands {
             let slot = self.storage_of(&operand.slot)?;
+            let Some(value) = operand.imported.filter(|_| !matches!(operand.slot, SlotEntry::Weight(_))) else { continue };
             let tensor = layout::gather(self.memory.lanes(BufferId(slot)), operand.dtype, &operand.entry);
-            let Some(value) = operand.imported else { continue };
             if operand.written() {
                 covered(subject, &self.memory, launch, BufferId(slot))?;
                 got = tensor.reshaped(Shape::from_slice(graph.shape(value)));
-            } else if !matches!(operand.slot, SlotEntry::Weight(_)) {
+            } else {
                 env.set(value, tensor.reshaped(Shape::from_slice(graph.shape(value))).ok_or_else(|| lost(subject, value))?);
                 given.insert(value);
             }
@@ -227,7 +223,7 @@ impl<'s> Chain<'s> {
         let nodes = upstream(graph, &[launch.output], &given);
         for value in graph.entering(&nodes) {
             if env.get(value).is_none() {
-                env.set(value, self.given.get(value).cloned().ok_or_else(|| lost(subject, value))?);
+                env.set(value, entering(subject, &self.given, value)?);
             }
         }
         reference::evaluate(graph, &nodes, &mut env, Math::F64)?;
@@ -253,7 +249,7 @@ impl<'s> Chain<'s> {
         };
         match slot {
             SlotEntry::Input(i) => Ok(*i),
-            SlotEntry::Weight(name) => self.weights.get(name).copied().ok_or_else(lost),
+            SlotEntry::Weight(name) => self.weights.storage(name).ok_or_else(lost),
             SlotEntry::Buffer(i) => Some(self.first_buffer + i).filter(|&at| at < self.memory.buffers.len()).ok_or_else(lost),
         }
     }
@@ -266,9 +262,8 @@ impl<'s> Chain<'s> {
             let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
             return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
         }
-        let (wide, narrow) =
-            rayon::join(|| model_outputs(subject, &self.given, Math::F64), || model_outputs(subject, &self.given, Math::F32));
-        for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide?).zip(narrow?) {
+        let (wide, narrow) = model_outputs(subject, &self.given)?;
+        for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
             let name = &graph.value(output).name;
             if tensor.dtype != graph.dtype(output)
                 || tensor.shape.as_slice() != graph.shape(output)
@@ -347,50 +342,17 @@ fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
     Ok(())
 }
 
-/// What `run.py`'s `prepare` returns, by the name of the value that the manifest has for it; each is
-/// compared with the reference's.
-fn prepared(subject: &Subject, types: &[(String, TensorType)], given: &Env) -> Result<Vec<(String, Tensor)>> {
-    let graph = &subject.imported;
-    let names: Vec<&str> = subject.manifest.prepared.iter().map(String::as_str).collect();
-    let weight = |name: &str| {
-        let found = graph.find(name).and_then(|v| given.get(v));
-        found.cloned().ok_or_else(|| {
-            Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("there is no weight `{name}`")).in_file(&subject.name))
-        })
-    };
-    let steps = host::prepare(&subject.modules, "run", types)?;
-    let mut held: HashMap<&str, Arc<Tensor>> = HashMap::new();
-    for (name, _) in types {
-        held.insert(name, weight(name)?);
+/// A value that enters the model: an input, or a weight, which is made here and now.
+fn entering(subject: &Subject, inputs: &Env, value: ValueId) -> Result<Arc<Tensor>> {
+    match subject.imported.value(value).producer {
+        Producer::Weight(_) => subject.weight(value),
+        Producer::Input(_) | Producer::Node { .. } => inputs.get(value).cloned().ok_or_else(|| lost(subject, value)),
     }
-    let own = prepare_eval::evaluate(&steps, |name| {
-        let missing = || {
-            Box::new(
-                Diagnostic::new(&codes::SUITE_INVALID, format!("prepare reads `{name}`, which the model lacks"))
-                    .in_file(&subject.name),
-            )
-        };
-        held.get(name).map(|t| std::borrow::Cow::Borrowed(t.as_ref())).ok_or_else(missing)
-    })?;
-    let expected = prepare::values(&subject.rewritten, &names, weight)?;
-    let run = || format!("{}/run.py", subject.name);
-    if own.len() != names.len() {
-        let what = format!("prepare returns {} tensors, the manifest has {}", own.len(), names.len());
-        return Err(Box::new(Diagnostic::new(&codes::HOST_EDITED, what).in_file(run())));
-    }
-    for (name, tensor) in names.iter().zip(&own) {
-        if *tensor != *expected[*name] {
-            let what = format!("prepare computes other elements for {name} than the manifest's graph");
-            return Err(Box::new(
-                Diagnostic::new(&codes::HOST_EDITED, what).in_file(run()).help("undo the edit, or decompose again"),
-            ));
-        }
-    }
-    Ok(names.into_iter().map(str::to_owned).zip(own).collect())
 }
 
-/// The imported graph's outputs, evaluated whole; values are dropped after their last use.
-fn model_outputs(subject: &Subject, given: &Env, math: Math) -> Result<Vec<Arc<Tensor>>> {
+/// The imported graph's outputs in f64 and in f32, evaluated whole, side by side. Weights are made at
+/// their first use, and every value is dropped after its last.
+fn model_outputs(subject: &Subject, inputs: &Env) -> Result<(Vec<Arc<Tensor>>, Vec<Arc<Tensor>>)> {
     let graph = &subject.imported;
     let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
     let mut last_use: HashMap<ValueId, usize> = HashMap::new();
@@ -399,16 +361,31 @@ fn model_outputs(subject: &Subject, given: &Env, math: Math) -> Result<Vec<Arc<T
             last_use.insert(value, at);
         }
     }
-    let mut env = given.clone();
+    let (mut wide, mut narrow) = (inputs.clone(), inputs.clone());
     for (at, &node) in order.iter().enumerate() {
-        reference::evaluate(graph, &[node], &mut env, math)?;
-        for &value in graph.node(node).inputs.iter().flatten() {
-            if last_use[&value] == at && !graph.outputs().contains(&value) {
-                env.remove(value);
+        let operands = || graph.node(node).inputs.iter().flatten().copied();
+        for value in operands() {
+            if wide.get(value).is_none() {
+                let tensor = entering(subject, inputs, value)?;
+                wide.set(value, tensor.clone());
+                narrow.set(value, tensor);
             }
         }
+        let (first, second) = rayon::join(
+            || reference::evaluate(graph, &[node], &mut wide, Math::F64),
+            || reference::evaluate(graph, &[node], &mut narrow, Math::F32),
+        );
+        first.and(second)?;
+        for value in operands().filter(|value| last_use[value] == at && !graph.outputs().contains(value)) {
+            wide.remove(value);
+            narrow.remove(value);
+        }
     }
-    graph.outputs().iter().map(|&v| env.get(v).cloned().ok_or_else(|| lost(subject, v))).collect()
+    let outputs = |env: &Env| {
+        let output = |&value: &ValueId| env.get(value).cloned().map_or_else(|| entering(subject, inputs, value), Ok);
+        graph.outputs().iter().map(output).collect::<Result<Vec<_>>>()
+    };
+    Ok((outputs(&wide)?, outputs(&narrow)?))
 }
 
 fn differs(subject: &Subject, launched: &str, planned: &str) -> Box<Diagnostic> {

@@ -36,7 +36,7 @@ pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
 fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool {
     match op {
         Op::View(_) => true,
-        Op::Softmax { .. } => false,
+        Op::Softmax { .. } | Op::Lrn(_) => false,
         Op::Conv(_) | Op::MatMul => {
             if output.dtype().carrier() == Carrier::I64 {
                 return true;

@@ -115,7 +115,7 @@ fn readers<'g>(graph: &'g Graph, nodes: &'g [NodeId], value: ValueId) -> impl It
 fn epsilon(graph: &Graph, nodes: &[NodeId], value: ValueId) -> f64 {
     let epsilon = |op: &Op| match op {
         Op::BatchNorm { epsilon } => Some(*epsilon),
-        Op::Map(_) | Op::Conv(_) | Op::Pool(_) | Op::MatMul | Op::Softmax { .. } | Op::View(_) => None,
+        Op::Map(_) | Op::Conv(_) | Op::Pool(_) | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
     };
     readers(graph, nodes, value).find_map(epsilon).unwrap_or(0.0)
 }
@@ -142,7 +142,7 @@ fn divisor(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<i64> {
     readers(graph, nodes, value)
         .filter_map(|op| match op {
             Op::Pool(pool) => Some(window_multiple(pool, shape)),
-            Op::Map(_) | Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::View(_) => None,
+            Op::Map(_) | Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
         })
         .try_fold(1, |all, multiple| common_multiple(all, multiple?))
         .filter(|&step| 2.0 * (step as f64) < limit)

@@ -26,6 +26,7 @@ pub mod stored;
 pub mod subject;
 pub mod unreached;
 pub mod verdict;
+mod weights;
 
 #[cfg(test)]
 mod tests;

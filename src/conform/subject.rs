@@ -129,7 +129,7 @@ impl Subject {
     pub fn weight(&self, value: ValueId) -> Result<Arc<Tensor>> {
         match self.stored.get(&self.imported.value(value).name) {
             Some(tensor) => Ok(Arc::new(tensor.clone())),
-            None => Ok(seeded::weight(&self.imported, value, self.manifest.seed, self.manifest.always_seeded)?.tensor),
+            None => Ok(seeded::weight(&self.imported, value, self.manifest.seed, self.manifest.always_seeded)?.tensor()),
         }
     }
 

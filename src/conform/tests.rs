@@ -22,7 +22,7 @@ fn start(graph: &Graph) -> Env {
     let mut env = Env::new();
     for (value, data) in graph.values() {
         match data.producer {
-            Producer::Weight(_) => env.set(value, seeded::weight(graph, value, 0, false).unwrap().tensor),
+            Producer::Weight(_) => env.set(value, seeded::weight(graph, value, 0, false).unwrap().tensor()),
             Producer::Input(_) => {
                 let law = Law::Uniform { scale: 1.0, offset: 0.0 };
                 env.set(value, rng::fill(law, Seed::derive(0, &data.name), data.ty.dtype, data.ty.shape.clone()));

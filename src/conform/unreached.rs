@@ -20,6 +20,7 @@ use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{GENERATOR, MANIFEST};
 use crate::emit::{self, Files, STORED};
 use crate::fuse::{self, Level};
+use crate::graph::Weight;
 use crate::host::modules::is_main_guard;
 use crate::select::views;
 use crate::source::{SourceFile, Span};
@@ -85,7 +86,7 @@ fn emitted(subject: &Subject) -> Result<Files> {
     let mut imported = subject.imported.clone();
     for (name, tensor) in subject.stored() {
         if let Some(value) = imported.find(name) {
-            imported.set_elements(value, Arc::new(tensor.clone()));
+            imported.set_weight(value, Weight::Data(Arc::new(tensor.clone())));
         }
     }
     let (plan, options) = emit::restore(&subject.manifest, &imported, &subject.rewritten)?;

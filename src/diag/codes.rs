@@ -43,7 +43,7 @@ codes! {
     MODEL_EMPTY_DIMENSION = "M007", Usage, "zero-sized dimension";
     OP_UNSUPPORTED = "M008", Unsupported, "operator not supported";
     DTYPE_UNSUPPORTED = "M009", Unsupported, "element type not supported";
-    EXTERNAL_DATA = "M010", Unsupported, "external data";
+    EXTERNAL_DATA = "M010", Usage, "external data cannot be used";
     MODEL_VERSION = "M011", Unsupported, "model version not supported";
     GRAPH_INVALID = "M012", Internal, "graph is not well formed";
     GRAPH_SYNTAX = "M013", Usage, "graph text syntax error";

@@ -179,7 +179,7 @@ pub(super) fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) ->
         Op::View(_) => true,
         Op::Pool(pool) => pool.kind == PoolKind::Max,
         Op::Map(map) => map.body.nodes().iter().all(|(node, _)| chooses(node)),
-        Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => false,
+        Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => false,
     });
     let rounded = kernel
         .launches

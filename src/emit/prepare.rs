@@ -68,9 +68,13 @@ pub fn statements(
             Op::Map(map) => arithmetic(map, &operands, names, &mut lines),
             Op::View(View::Reshape(shape)) => Some(format!("{}.reshape({})", operands[0].0, list(shape))),
             Op::View(View::Transpose(order)) => Some(format!("{}.permute({}).contiguous()", operands[0].0, list(order))),
-            Op::View(View::Broadcast(_)) | Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => {
-                None
-            }
+            Op::View(View::Broadcast(_))
+            | Op::Conv(_)
+            | Op::Pool(_)
+            | Op::BatchNorm { .. }
+            | Op::MatMul
+            | Op::Softmax { .. }
+            | Op::Lrn(_) => None,
         };
         let name = names.fresh(&graph.value(node.outputs[0]).name);
         lines.push(format!("{name} = {}", text.ok_or_else(refuse)?));

@@ -208,7 +208,7 @@ fn prepare_folds_the_normalisation() {
     let plan = plan();
     let read = read_prepare(&plan, &files()).unwrap();
     let element =
-        |name: &str| crate::reference::seeded::weight(&plan.graph, plan.graph.find(name).unwrap(), 0, false).unwrap().tensor;
+        |name: &str| crate::reference::seeded::weight(&plan.graph, plan.graph.find(name).unwrap(), 0, false).unwrap().tensor();
     let prepared = crate::host::prepare_eval::evaluate(&read, |name| Ok(Cow::Owned(element(name).as_ref().clone()))).unwrap();
     let lanes = |name: &str| element(name).as_f32().unwrap().to_vec();
     let (w, gamma, beta) = (lanes("conv.weight"), lanes("bn.weight"), lanes("bn.bias"));

@@ -12,7 +12,7 @@ use crate::dtype::DType;
 use crate::expr::index::Index;
 use crate::expr::{Binary, Compare, Constant, Expr, ExprBuilder, ExprId, Node, Unary};
 use crate::graph::infer::infer;
-use crate::graph::op::{Access, Conv, Map, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{Access, Conv, Lrn, Map, OutOfBounds, Pool, PoolKind, View};
 use crate::graph::{Graph, Op, Role, TensorType};
 use crate::reference::{Math, apply};
 use crate::tensor::{Storage, Tensor};
@@ -312,6 +312,9 @@ fn cases() -> Vec<(&'static str, Op, Vec<Tensor>)> {
     cases.push(("batch norm", Op::BatchNorm { epsilon: 1e-3 }, norm));
     cases.push(("matmul", Op::MatMul, vec![floats(&[2, 2, 3]), floats(&[3, 2])]));
     cases.push(("softmax", Op::Softmax { axis: 0 }, vec![floats(&[3, 2])]));
+    let lrn = |size| Op::Lrn(Lrn { size, alpha: 0.5, beta: 0.75, bias: 2.0 });
+    cases.push(("lrn", lrn(3), vec![floats(&[1, 4, 3])]));
+    cases.push(("lrn over an even window", lrn(2), vec![floats(&[2, 3])]));
     cases.push(("reshape", Op::View(View::Reshape(smallvec![3, 2])), vec![floats(&[2, 3])]));
     cases.push(("transpose", Op::View(View::Transpose(smallvec![2, 0, 1])), vec![floats(&[2, 3, 2])]));
     cases.push(("broadcast", Op::View(View::Broadcast(smallvec![2, 3, 2])), vec![floats(&[3, 1])]));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::python::{Names, float, float_of, list, tuple};
 use super::torch_expr;
 use crate::diag::{self, Diagnostic, codes};
-use crate::graph::op::{Conv, Pool, PoolKind, View};
+use crate::graph::op::{Conv, Lrn, Pool, PoolKind, View};
 use crate::graph::{Graph, NodeId, Op, ValueId};
 
 /// Statements (without indent) that compute the outputs of `nodes`, in their order. `values` names
@@ -77,10 +77,20 @@ fn expression(
         }
         Op::MatMul => Ok(format!("torch.matmul({}, {})", name(0)?, name(1)?)),
         Op::Softmax { axis } => Ok(format!("torch.softmax({}, dim={axis})", name(0)?)),
+        Op::Lrn(lrn) => need(0).map(|(x, shape)| response_norm(lrn, x, shape.len())),
         Op::View(View::Reshape(shape)) => Ok(format!("{}.reshape{}", name(0)?, tuple(shape))),
         Op::View(View::Transpose(order)) => Ok(format!("{}.permute{}", name(0)?, tuple(order))),
         Op::View(View::Broadcast(shape)) => Ok(format!("{}.expand{}", name(0)?, tuple(shape))),
     }
+}
+
+/// torch's window of an even size reaches further to the channels before; on flipped channels it is ours.
+fn response_norm(lrn: &Lrn, x: &str, rank: usize) -> String {
+    let (apart, together) = if rank < 3 { (".unsqueeze(-1)", ".squeeze(-1)") } else { ("", "") };
+    let flip = if lrn.size.is_multiple_of(2) { ".flip(1)" } else { "" };
+    let [alpha, beta, bias] = [lrn.alpha, lrn.beta, lrn.bias].map(float);
+    let call = format!("F.local_response_norm({x}{apart}{flip}, {}, alpha={alpha}, beta={beta}, k={bias})", lrn.size);
+    format!("{call}{flip}{together}")
 }
 
 /// `F.pad(x, …)` with a fill; torch gives the last axis first.

@@ -12,7 +12,7 @@ use super::{EmitOptions, Files, python};
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::graph::{Producer, Role};
-use crate::reference::seeded::{self, Elements};
+use crate::reference::seeded::{self, Origin};
 use crate::rng::{self, Seed};
 use crate::select::plan::Plan;
 use crate::tensor::{Storage, Tensor};
@@ -32,14 +32,18 @@ pub fn add(plan: &Plan, options: &EmitOptions, files: &mut Files) -> diag::Resul
         if !matches!(value.producer, Producer::Weight(_)) {
             continue;
         }
-        let Elements { tensor, generated } = seeded::weight(graph, id, options.seed, options.always_seeded)?;
+        let elements = seeded::weight(graph, id, options.seed, options.always_seeded)?;
         let name = string(&value.name);
-        match generated {
-            Some((law, seed)) => {
+        match elements.origin {
+            Origin::Generated(law, seed) => {
                 entries.push(format!("{name}: {}", law.python(seed, value.ty.dtype, &value.ty.shape)));
             }
-            None if tensor.len() <= LITERAL && value.role == Role::Exact => entries.push(format!("{name}: {}", literal(&tensor))),
-            None => {
+            Origin::Own(_) | Origin::Filled(_) => {
+                let tensor = elements.tensor();
+                if tensor.len() <= LITERAL && value.role == Role::Exact {
+                    entries.push(format!("{name}: {}", literal(&tensor)));
+                    continue;
+                }
                 let refused = || {
                     let message = format!("writing weight {} of type {}", value.name, value.ty.dtype);
                     Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(graph.file.clone()))

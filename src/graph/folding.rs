@@ -52,7 +52,7 @@ pub fn evaluate(op: &Op, inputs: &[&Tensor]) -> Option<Tensor> {
             }
         }
         Op::Map(map) => evaluate_map(map, inputs),
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } => None,
+        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => None,
     }
 }
 

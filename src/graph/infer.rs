@@ -6,7 +6,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::op::{Conv, Map, Op, Pool, PoolKind, TensorType, View};
+use super::op::{Conv, Lrn, Map, Op, Pool, PoolKind, TensorType, View};
 use crate::shape::{self, Shape, display};
 
 /// Types of the outputs, in order; every operator so far has one.
@@ -21,6 +21,7 @@ pub fn infer(op: &Op, inputs: &[Option<&TensorType>]) -> Result<Types, String> {
         Op::BatchNorm { epsilon } => infer_batch_norm(*epsilon, inputs)?,
         Op::MatMul => infer_matmul(inputs)?,
         Op::Softmax { axis } => infer_softmax(*axis, inputs)?,
+        Op::Lrn(lrn) => infer_lrn(lrn, inputs)?,
         Op::View(view) => infer_view(view, inputs)?,
     };
     if shape::numel(&ty.shape).is_none() {
@@ -202,6 +203,23 @@ fn infer_batch_norm(epsilon: f64, inputs: &[Option<&TensorType>]) -> Result<Tens
             return Err(format!("{name} is {}, X {} has {} channels", display(&ty.shape), display(&x.shape), x.shape[1]));
         }
         float(ty, name)?;
+    }
+    Ok(x.clone())
+}
+
+fn infer_lrn(lrn: &Lrn, inputs: &[Option<&TensorType>]) -> Result<TensorType, String> {
+    at_most(inputs, 1)?;
+    let x = operand(inputs, 0, "X")?;
+    float(x, "X")?;
+    let Lrn { size, alpha, beta, bias } = *lrn;
+    if x.shape.len() < 2 {
+        return Err(format!("X {} has no channel axis", display(&x.shape)));
+    }
+    if size == 0 {
+        return Err("a window of 0 channels".to_owned());
+    }
+    if let Some((name, number)) = [("alpha", alpha), ("beta", beta), ("bias", bias)].into_iter().find(|(_, v)| !v.is_finite()) {
+        return Err(format!("{name} {number} is not a finite number"));
     }
     Ok(x.clone())
 }

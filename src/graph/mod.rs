@@ -251,9 +251,11 @@ impl Graph {
         self.values[value.0 as usize].role = role;
     }
 
-    /// Gives a weight elements of its own: graph text does not spell large ones out.
-    pub fn set_elements(&mut self, weight: ValueId, elements: Arc<Tensor>) {
-        self.values[weight.0 as usize].producer = Producer::Weight(Weight::Data(elements));
+    /// Gives a weight other elements, or none; another value stays as it is.
+    pub fn set_weight(&mut self, value: ValueId, weight: Weight) {
+        if let Producer::Weight(own) = &mut self.values[value.0 as usize].producer {
+            *own = weight;
+        }
     }
 
     pub fn inputs(&self) -> &[ValueId] {

@@ -29,6 +29,8 @@ pub enum Op {
     MatMul,
     /// e^(x − max) / Σ e^(x − max) along one axis. Operand: X.
     Softmax { axis: usize },
+    /// Local response normalisation over the channels (axis 1). Operand: X [N, C, …].
+    Lrn(Lrn),
     /// The same elements under another shape or order; resolved into strides by the plan.
     View(View),
 }
@@ -115,6 +117,24 @@ pub enum PoolKind {
     AdaptiveAverage,
 }
 
+/// y = x / (bias + α / size · Σ x²)^β, summed over the window of `size` channels around each one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lrn {
+    pub size: usize,
+    pub alpha: f64,
+    pub beta: f64,
+    pub bias: f64,
+}
+
+impl Lrn {
+    /// The channels whose squares are summed for channel `c`: c − ⌊(size − 1) / 2⌋ … c + ⌈(size − 1) / 2⌉,
+    /// cut at the ends.
+    pub fn window(&self, c: usize, channels: usize) -> std::ops::Range<usize> {
+        let before = (self.size - 1) / 2;
+        c.saturating_sub(before)..(c + self.size - before).min(channels)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum View {
     /// Row-major elements under another shape of the same size.
@@ -139,6 +159,7 @@ impl Op {
             Op::BatchNorm { .. } => "batch_norm",
             Op::MatMul => "matmul",
             Op::Softmax { .. } => "softmax",
+            Op::Lrn(_) => "lrn",
             Op::View(View::Reshape(_)) => "reshape",
             Op::View(View::Transpose(_)) => "transpose",
             Op::View(View::Broadcast(_)) => "broadcast",

@@ -12,7 +12,8 @@ use crate::dtype::DType;
 use crate::shape::{self, Strides};
 use crate::tensor::{Storage, Tensor};
 
-/// The tensors that `prepare` returns, given each weight by name.
+/// The tensors that `prepare` returns, given each weight by name. Steps that none of them needs are
+/// passed over, and a step's elements are dropped after their last use.
 ///
 /// # Errors
 /// What `weight` gives; H001 for arithmetic in a dtype that is not computed here.
@@ -20,18 +21,69 @@ pub fn evaluate<'w>(
     prepare: &Prepare,
     mut weight: impl FnMut(&str) -> diag::Result<Cow<'w, Tensor>>,
 ) -> diag::Result<Vec<Tensor>> {
-    let mut values: Vec<Cow<'w, Tensor>> = Vec::with_capacity(prepare.steps.len());
-    for step in &prepare.steps {
+    let last = last_uses(prepare);
+    let mut values: Values<'w> = vec![None; prepare.steps.len()];
+    for (at, step) in prepare.steps.iter().enumerate().filter(|&(at, _)| last[at].is_some()) {
         let value = match &step.op {
             PrepareOp::Weight(name) => weight(name)?,
             _ => Cow::Owned(compute(step, &values)?),
         };
-        values.push(value);
+        values[at] = Some(value);
+        for operand in operands(&step.op).into_iter().filter(|&operand| last[operand] == Some(at)) {
+            values[operand] = None;
+        }
     }
-    Ok(prepare.returned.iter().map(|&at| values[at].clone().into_owned()).collect())
+    let mut left = prepare.returned.iter().fold(vec![0; values.len()], |mut left, &at| {
+        left[at] += 1;
+        left
+    });
+    let mut take = |at: usize| {
+        left[at] -= 1;
+        let value = if left[at] == 0 { values[at].take() } else { values[at].clone() };
+        value.expect("invariant: what is returned was computed").into_owned()
+    };
+    Ok(prepare.returned.iter().map(|&at| take(at)).collect())
 }
 
-fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
+type Values<'w> = Vec<Option<Cow<'w, Tensor>>>;
+
+/// The last step that reads each step, the number of steps for what is returned; `None` for steps that nothing needs.
+fn last_uses(prepare: &Prepare) -> Vec<Option<usize>> {
+    let end = prepare.steps.len();
+    let mut last = vec![None; end];
+    prepare.returned.iter().for_each(|&at| last[at] = Some(end));
+    for (at, step) in prepare.steps.iter().enumerate().rev() {
+        if last[at].is_some() {
+            operands(&step.op).into_iter().for_each(|operand| last[operand] = last[operand].max(Some(at)));
+        }
+    }
+    last
+}
+
+/// The steps that an operation reads.
+fn operands(op: &PrepareOp) -> Vec<usize> {
+    match op {
+        PrepareOp::Weight(_) => Vec::new(),
+        PrepareOp::Arithmetic(_, a, b) => {
+            let step = |operand: &Operand| match *operand {
+                Operand::Step(at) => Some(at),
+                Operand::Scalar(_) => None,
+            };
+            [a, b].into_iter().filter_map(step).collect()
+        }
+        PrepareOp::Sqrt(at)
+        | PrepareOp::Rsqrt(at)
+        | PrepareOp::Reshape(at)
+        | PrepareOp::Permute(at, _)
+        | PrepareOp::Contiguous(at)
+        | PrepareOp::To(at)
+        | PrepareOp::Pad(at, ..) => vec![*at],
+        PrepareOp::Cat(parts, _) => parts.clone(),
+    }
+}
+
+fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
+    let values = |at: usize| values[at].as_deref().expect("invariant: operands are kept until their last use");
     let shape = &step.ty.shape;
     let refuse = |dtype: DType| {
         Box::new(Diagnostic::new(&codes::HOST_SYNTAX, format!("weight preparation that computes in {dtype} is not offered yet")))
@@ -44,7 +96,7 @@ fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
             }
             let lanes = |operand: &Operand| match *operand {
                 Operand::Scalar(v) => (Storage::F64(vec![v]), Strides::from_elem(0, shape.len())),
-                Operand::Step(at) => (values[at].storage().clone(), broadcast_strides(values[at].shape(), shape)),
+                Operand::Step(at) => (values(at).storage().clone(), broadcast_strides(values(at).shape(), shape)),
             };
             let ((a, a_strides), (b, b_strides)) = (lanes(a), lanes(b));
             let mut out = Storage::zeros(step.ty.dtype.carrier(), shape::numel(shape).unwrap_or(0));
@@ -57,7 +109,7 @@ fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
         }
         PrepareOp::Sqrt(at) | PrepareOp::Rsqrt(at) => {
             let reciprocal = matches!(step.op, PrepareOp::Rsqrt(_));
-            let storage = match values[*at].storage() {
+            let storage = match values(*at).storage() {
                 Storage::F32(v) if step.ty.dtype == DType::F32 => {
                     Storage::F32(v.iter().map(|x| if reciprocal { 1.0 / x.sqrt() } else { x.sqrt() }).collect())
                 }
@@ -67,14 +119,14 @@ fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
             Tensor::new(step.ty.dtype, shape.clone(), storage)
         }
         PrepareOp::Reshape(at) | PrepareOp::Contiguous(at) => {
-            Tensor::new(step.ty.dtype, shape.clone(), values[*at].storage().clone())
+            Tensor::new(step.ty.dtype, shape.clone(), values(*at).storage().clone())
         }
-        PrepareOp::To(at) => cast(&values[*at], step.ty.dtype).ok_or_else(|| refuse(step.ty.dtype))?,
+        PrepareOp::To(at) => cast(values(*at), step.ty.dtype).ok_or_else(|| refuse(step.ty.dtype))?,
         PrepareOp::Permute(at, order) => {
-            let dense = shape::contiguous_strides(values[*at].shape());
+            let dense = shape::contiguous_strides(values(*at).shape());
             let strides: Strides = order.iter().map(|&i| dense[i]).collect();
-            let mut out = Storage::zeros(step.ty.dtype.carrier(), values[*at].len());
-            walk(shape, [&strides], |i, [from]| copy(&mut out, i, values[*at].storage(), from));
+            let mut out = Storage::zeros(step.ty.dtype.carrier(), values(*at).len());
+            walk(shape, [&strides], |i, [from]| copy(&mut out, i, values(*at).storage(), from));
             Tensor::new(step.ty.dtype, shape.clone(), out)
         }
         PrepareOp::Cat(parts, axis) => {
@@ -82,7 +134,7 @@ fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
             let strides = shape::contiguous_strides(shape);
             let mut start = 0;
             for &part in parts {
-                let from = &values[part];
+                let from = values(part);
                 let base = start * strides[*axis] as usize;
                 walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
                 start += from.shape()[*axis];
@@ -93,7 +145,7 @@ fn compute(step: &PrepareStep, values: &[Cow<Tensor>]) -> diag::Result<Tensor> {
             let mut out = filled(step.ty.dtype, shape::numel(shape).unwrap_or(0), *value);
             let strides = shape::contiguous_strides(shape);
             let base: usize = pads.iter().zip(&strides).map(|(pad, &stride)| pad.0 * stride as usize).sum();
-            let from = &values[*at];
+            let from = values(*at);
             walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
             Tensor::new(step.ty.dtype, shape.clone(), out)
         }

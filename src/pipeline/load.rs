@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
-use crate::registry::{self, Model, Registry, Size};
+use crate::reference::{signal, statistics};
+use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
 use crate::template::Library;
 
@@ -13,7 +14,7 @@ use super::{Options, Outcome, Weights, operators};
 
 /// The suite's name and the imported model.
 pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)> {
-    let imported = import(options, library)?;
+    let mut imported = import(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
@@ -21,6 +22,10 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)>
             return Err(absent);
         }
     }
+    if options.weights == Weights::Auto {
+        statistics::forget_stale(&mut imported.graph);
+    }
+    signal::balance(&mut imported.graph, options.weights == Weights::Seeded);
     Ok((stem(&options.model), imported))
 }
 
@@ -37,8 +42,9 @@ fn import(options: &Options, library: &Library) -> Outcome<Imported> {
     }
     let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
     let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
-    match registry.bytes(model).map_err(super::one)? {
-        Some((file, bytes)) => onnx::from_bytes(&file, &bytes, &binding(options, Some(model))),
+    match registry.file(model).map_err(super::one)? {
+        Some(ModelFile::Path(path)) => onnx::load(&path, &binding(options, Some(model))),
+        Some(ModelFile::Embedded { name, bytes }) => onnx::from_bytes(&name, bytes, &binding(options, Some(model))),
         None if options.binding != Binding::default() => {
             let message = format!("the shapes of {} are those of its operators; none can be given", model.name);
             Err(vec![Diagnostic::new(&codes::USAGE, message).help(format!("edit `operators:` of a {} here", registry::FILE))])
@@ -93,13 +99,19 @@ pub fn node_name(graph: &Graph, node: NodeId) -> String {
 
 /// What a reader should know of the weights.
 pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
-    let filled = without_elements(&imported.graph).count();
-    match (options.weights, filled) {
-        (Weights::Seeded, _) => vec![format!("all weights are generated from seed {}", options.seed)],
-        (Weights::Auto | Weights::Model, 0) => Vec::new(),
-        (Weights::Auto | Weights::Model, n) => {
-            let why = if imported.graph.file == registry::FILE { "have no file" } else { "the file fills with one number" };
-            vec![format!("{n} weights that {why} are generated from seed {}", options.seed)]
-        }
+    let (seed, graph) = (options.seed, &imported.graph);
+    if options.weights == Weights::Seeded {
+        return vec![format!("all weights are generated from seed {seed}")];
     }
+    let all = without_elements(graph).count();
+    if graph.file == registry::FILE {
+        return (all > 0)
+            .then(|| format!("{all} weights that have no file are generated from seed {seed}"))
+            .into_iter()
+            .collect();
+    }
+    let stale = graph.values().filter(|(_, v)| matches!(v.producer, Producer::Weight(Weight::Missing))).count();
+    let filled = format!("{} weights that the file fills with one number are generated from seed {seed}", all - stale);
+    let followed = format!("{stale} means and variances that describe signals of generated weights are generated, too");
+    [(all > stale, filled), (stale > 0, followed)].into_iter().filter(|(any, _)| *any).map(|(_, note)| note).collect()
 }

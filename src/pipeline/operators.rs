@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
 use crate::graph::infer::infer;
-use crate::graph::op::{Conv, Map, Op, Pool, PoolKind, Role, TensorType};
+use crate::graph::op::{Conv, Lrn, Map, Op, Pool, PoolKind, Role, TensorType};
 use crate::graph::{Graph, Source, ValueId, Weight};
 use crate::import::Imported;
 use crate::registry::{Attribute, FILE, Model, OperatorShape, Registry, Size};
@@ -145,6 +145,12 @@ fn op(template: &Template, shapes: &[&Shape], attributes: &mut Attributes) -> Re
         Implements::BatchNorm => Ok(Op::BatchNorm { epsilon: attributes.number("epsilon", 1e-5)? }),
         Implements::MatMul => Ok(Op::MatMul),
         Implements::Softmax => Ok(Op::Softmax { axis: attributes.size("axis", None)? }),
+        Implements::Lrn => Ok(Op::Lrn(Lrn {
+            size: attributes.size("size", None)?,
+            alpha: attributes.number("alpha", 1e-4)?,
+            beta: attributes.number("beta", 0.75)?,
+            bias: attributes.number("bias", 1.0)?,
+        })),
         Implements::Map => {
             let body = template.body(DType::F32).map_err(|error| error.message)?;
             let (Some(body), Some(label)) = (body, &template.manifest.label) else {

@@ -1,6 +1,7 @@
 //! Between our tensors and slices, candle's tensors, and back.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use candle_core::{Device, Tensor as Candle, WithDType};
 use rayon::prelude::*;
@@ -14,6 +15,8 @@ use crate::tensor::{Storage, Tensor};
 /// A float type that contractions are computed in.
 pub(super) trait Real: WithDType + Copy + Default + Send + Sync {
     fn lanes(tensor: &Tensor) -> Cow<'_, [Self]>;
+    /// Some lanes in this type.
+    fn range(tensor: &Tensor, range: Range<usize>) -> Vec<Self>;
     /// Lanes in this type as a tensor of `dtype` (rounded to it in f32), or of f64.
     fn tensor(lanes: Vec<Self>, dtype: DType, shape: &[usize]) -> Tensor;
     fn plus(self, other: Self) -> Self;
@@ -22,6 +25,15 @@ pub(super) trait Real: WithDType + Copy + Default + Send + Sync {
 impl Real for f64 {
     fn lanes(tensor: &Tensor) -> Cow<'_, [f64]> {
         floats(tensor.storage())
+    }
+
+    fn range(tensor: &Tensor, range: Range<usize>) -> Vec<f64> {
+        match tensor.storage() {
+            Storage::F64(lanes) => lanes[range].to_vec(),
+            Storage::F32(lanes) => lanes[range].par_iter().map(|&v| f64::from(v)).collect(),
+            Storage::I64(lanes) => lanes[range].par_iter().map(|&v| v as f64).collect(),
+            Storage::Bool(lanes) => lanes[range].par_iter().map(|&v| f64::from(v)).collect(),
+        }
     }
 
     fn tensor(lanes: Vec<f64>, _: DType, shape: &[usize]) -> Tensor {
@@ -40,6 +52,15 @@ impl Real for f32 {
             Storage::F64(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
             Storage::I64(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
             Storage::Bool(lanes) => Cow::Owned(lanes.par_iter().map(|&v| v as f32).collect()),
+        }
+    }
+
+    fn range(tensor: &Tensor, range: Range<usize>) -> Vec<f32> {
+        match tensor.storage() {
+            Storage::F64(lanes) => lanes[range].par_iter().map(|&v| v as f32).collect(),
+            Storage::F32(lanes) => lanes[range].to_vec(),
+            Storage::I64(lanes) => lanes[range].par_iter().map(|&v| v as f32).collect(),
+            Storage::Bool(lanes) => lanes[range].par_iter().map(|&v| f32::from(v)).collect(),
         }
     }
 

@@ -16,10 +16,16 @@ use crate::tensor::{Storage, Tensor};
 
 /// Products summed into one output element of a contraction; `None` for other operators.
 pub fn terms(op: &Op, operands: &[Option<&Tensor>]) -> Option<usize> {
+    let shapes: Vec<Option<&[usize]>> = operands.iter().map(|operand| operand.map(Tensor::shape)).collect();
+    terms_of(op, &shapes)
+}
+
+/// The same from the operands' shapes.
+pub(super) fn terms_of(op: &Op, shapes: &[Option<&[usize]>]) -> Option<usize> {
     match op {
-        Op::Conv(_) => operands[1].map(|w| w.shape()[1..].iter().product()),
-        Op::MatMul => operands[0].and_then(|a| a.shape().last().copied()),
-        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => None,
+        Op::Conv(_) => shapes[1].map(|w| w[1..].iter().product()),
+        Op::MatMul => shapes[0].and_then(|a| a.last().copied()),
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
     }
 }
 
@@ -28,16 +34,27 @@ pub fn magnitude(op: &Op, operands: &[Option<&Tensor>]) -> Result<Vec<f64>> {
     let mut scale = 1.0;
     let mut square = |operand: Option<&Tensor>| {
         operand.map(|tensor| {
-            let lanes = floats(tensor.storage());
-            let maximum = lanes.par_iter().filter(|v| v.is_finite()).map(|v| v.abs()).reduce(|| 0.0, f64::max);
-            let unit = if maximum > 0.0 { maximum } else { 1.0 };
+            let (unit, squares) = match tensor.storage() {
+                Storage::F32(lanes) => squared(lanes),
+                Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => squared(&floats(tensor.storage())),
+            };
             scale *= unit;
-            let squared = |&v: &f64| if v.is_finite() { (v / unit).powi(2) as f32 } else { 0.0 };
-            let squares = lanes.par_iter().map(squared).collect();
             Tensor::new(DType::F32, Shape::from_slice(tensor.shape()), Storage::F32(squares))
         })
     };
     let (a, b) = (square(operands[0]), square(operands[1]));
     let sums = apply(op, &[a.as_ref(), b.as_ref()], DType::F32, Math::F32)?;
     Ok(floats(sums.storage()).par_iter().map(|&v| v.max(0.0).sqrt() * scale).collect())
+}
+
+/// The largest finite |lane|, and every lane over it squared; 0 for lanes that are not finite.
+fn squared<T: Copy + Into<f64> + Sync>(lanes: &[T]) -> (f64, Vec<f32>) {
+    let finite = lanes.par_iter().map(|&v| -> f64 { v.into() }).filter(|v| v.is_finite());
+    let maximum = finite.map(f64::abs).reduce(|| 0.0, f64::max);
+    let unit = if maximum > 0.0 { maximum } else { 1.0 };
+    let square = |&v: &T| {
+        let v: f64 = v.into();
+        if v.is_finite() { (v / unit).powi(2) as f32 } else { 0.0 }
+    };
+    (unit, lanes.par_iter().map(square).collect())
 }

@@ -36,12 +36,36 @@ fn product_shape(a: &[usize], b: &[usize]) -> Result<shape::Shape> {
     }
 }
 
+/// Lanes of a matrix that are converted at once: a fully connected layer's weights may be a third of a
+/// machine's memory, and in f64 twice that.
+const BLOCK: usize = 1 << 24;
+
 fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
     let out = product_shape(a.shape(), b.shape())?;
+    if let &[_, n] = b.shape()
+        && b.len() > BLOCK
+    {
+        return Ok(T::tensor(blocks::<T>(a, b, (BLOCK / n).max(1))?, dtype, &out));
+    }
     let left = to_candle(T::lanes(a).into_owned(), a.shape())?;
     let right = to_candle(T::lanes(b).into_owned(), b.shape())?;
     let product = left.broadcast_matmul(&right).map_err(refused)?;
     Ok(T::tensor(from_candle(product)?, dtype, &out))
+}
+
+/// A [m…, k] · B [k, n], so many rows of B after the other.
+fn blocks<T: Real>(a: &Tensor, b: &Tensor, rows: usize) -> Result<Vec<T>> {
+    let (k, n) = (b.shape()[0], b.shape()[1]);
+    let (left, m) = (T::lanes(a), a.len() / k.max(1));
+    let mut sums = vec![T::default(); m * n];
+    for start in (0..k).step_by(rows) {
+        let end = (start + rows).min(k);
+        let columns: Vec<T> = (0..m).flat_map(|i| left[i * k + start..i * k + end].iter().copied()).collect();
+        let part = to_candle(columns, &[m, end - start])?;
+        let product = part.matmul(&to_candle(T::range(b, start * n..end * n), &[end - start, n])?).map_err(refused)?;
+        sums.iter_mut().zip(from_candle::<T>(product)?).for_each(|(sum, v)| *sum = sum.plus(v));
+    }
+    Ok(sums)
 }
 
 fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -79,4 +103,19 @@ fn integers(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
         }
     }
     Ok(Tensor::new(dtype, out, Storage::I64(lanes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_rows_add_up() {
+        let lanes = |len: usize| (0..len).map(|i| (i * 7 % 11) as f32 - 5.0).collect();
+        let (a, b) = (Tensor::from_f32([2, 3, 7].as_slice(), lanes(42)), Tensor::from_f32([7, 5].as_slice(), lanes(35)));
+        let whole = evaluate(&a, &b, DType::F32, Math::F64).unwrap();
+        for rows in [1, 3, 7, 9] {
+            assert_eq!(Storage::F64(blocks(&a, &b, rows).unwrap()), *whole.storage(), "{rows} rows");
+        }
+    }
 }

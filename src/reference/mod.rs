@@ -13,11 +13,14 @@ mod batch_norm;
 mod bridge;
 mod conv;
 mod map;
+mod lrn;
 mod matmul;
 mod pool;
 pub mod seeded;
+pub mod signal;
 mod softmax;
 mod spatial;
+pub mod statistics;
 mod magnitude;
 mod view;
 
@@ -31,6 +34,7 @@ use crate::tensor::Tensor;
 
 pub use access::Reader;
 pub use bridge::floats;
+use magnitude::terms_of;
 pub use magnitude::{magnitude, terms};
 pub use map::{BLOCK, Lanes, registers};
 pub use pool::bins;
@@ -141,6 +145,7 @@ pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) ->
         Op::BatchNorm { epsilon } => batch_norm::evaluate(*epsilon, [arg(0)?, arg(1)?, arg(2)?, arg(3)?, arg(4)?], dtype, math),
         Op::MatMul => matmul::evaluate(arg(0)?, arg(1)?, dtype, math),
         Op::Softmax { axis } => softmax::evaluate(*axis, arg(0)?, dtype, math),
+        Op::Lrn(lrn) => lrn::evaluate(lrn, arg(0)?, dtype, math),
         Op::View(view) => Ok(view::evaluate(view, arg(0)?)),
     }
 }

@@ -1,7 +1,8 @@
 //! The elements of a value that no file gives: which law its role asks for.
 //!
 //! The laws keep a signal alive through deep networks: a weight's scale is the power of two nearest
-//! to √(6 / fan-in), which keeps a variance through a product and a ReLU (He et al. 2015);
+//! to √(6 / fan-in), which keeps a variance through a product and a ReLU (He et al. 2015), and
+//! [`signal`](super::signal) makes the fan-in fit what else stands before the product;
 //! a normalisation's γ is a little below 1, so that residual sums grow by about 1.15 a block and stay
 //! far inside fp16's range (ResNet-50's largest activation is about 20).
 
@@ -42,12 +43,33 @@ fn weight_scale(fan_in: usize) -> f32 {
     (6.0 / fan_in.max(1) as f64).sqrt().log2().round().exp2() as f32
 }
 
-/// Elements of a weight, and the law when they are generated.
+/// Where a weight's elements come from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// The file.
+    Own(Arc<Tensor>),
+    /// One number everywhere, which the file gives.
+    Filled(f64),
+    Generated(Law, Seed),
+}
+
+/// Elements of a weight, made when they are asked for: a network's weights may take more memory together
+/// than everything else, and few are needed at once.
 #[derive(Clone, Debug)]
 pub struct Elements {
-    pub tensor: Arc<Tensor>,
-    /// `None`: the file's own elements.
-    pub generated: Option<(Law, Seed)>,
+    pub origin: Origin,
+    dtype: DType,
+    shape: Shape,
+}
+
+impl Elements {
+    pub fn tensor(&self) -> Arc<Tensor> {
+        match &self.origin {
+            Origin::Own(tensor) => tensor.clone(),
+            Origin::Filled(value) => Arc::new(filled(*value, self.dtype, self.shape.clone())),
+            Origin::Generated(law, seed) => Arc::new(rng::fill(*law, *seed, self.dtype, self.shape.clone())),
+        }
+    }
 }
 
 /// A weight's own elements, or generated ones where the file has none or fills it with one number
@@ -63,20 +85,20 @@ pub fn weight(graph: &Graph, value: ValueId, seed: u64, always: bool) -> Result<
         return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message).in_file(graph.file.clone())));
     };
     let law = law(data.role, dtype).filter(|_| dtype.is_float() || data.role != Role::Activation);
-    match (weight, law) {
-        (Weight::Data(tensor), None) => Ok(Elements { tensor: tensor.clone(), generated: None }),
-        (Weight::Data(tensor), Some(_)) if !always => Ok(Elements { tensor: tensor.clone(), generated: None }),
-        (Weight::Filled(value), None) => Ok(Elements { tensor: Arc::new(filled(*value, dtype, shape)), generated: None }),
+    let origin = match (weight, law) {
+        (Weight::Data(tensor), None) => Origin::Own(tensor.clone()),
+        (Weight::Data(tensor), Some(_)) if !always => Origin::Own(tensor.clone()),
+        (Weight::Filled(value), None) => Origin::Filled(*value),
         (Weight::Data(_) | Weight::Filled(_) | Weight::Missing, Some(law)) => {
-            let seed = Seed::derive(seed, &data.name);
-            Ok(Elements { tensor: Arc::new(rng::fill(law, seed, dtype, shape)), generated: Some((law, seed)) })
+            Origin::Generated(law, Seed::derive(seed, &data.name))
         }
         (Weight::Missing, None) => {
             let message = format!("weight `{}` has no elements in the file, and its value matters", data.name);
             let help = "export the model with this constant, or give it as an initializer";
-            Err(Box::new(Diagnostic::new(&codes::MODEL_INITIALIZER, message).in_file(graph.file.clone()).help(help)))
+            return Err(Box::new(Diagnostic::new(&codes::MODEL_INITIALIZER, message).in_file(graph.file.clone()).help(help)));
         }
-    }
+    };
+    Ok(Elements { origin, dtype, shape })
 }
 
 /// One number everywhere.
@@ -115,13 +137,13 @@ mod tests {
         let shape = add("shape", DType::I64, Role::Activation, Weight::Filled(7.0));
         let missing = add("missing", DType::F32, Role::Exact, Weight::Missing);
         let get = |value, always| weight(&graph, value, 0, always).unwrap();
-        assert_eq!(get(own, false).tensor, data);
-        assert!(get(own, true).generated.is_some());
+        assert_eq!(get(own, false).tensor(), data);
+        assert!(matches!(get(own, true).origin, Origin::Generated(..)));
         let variance = get(constant, false);
-        assert!(variance.tensor.as_f32().unwrap().iter().all(|v| (0.5..1.5).contains(v)));
-        assert!(variance.generated.is_some());
-        assert_eq!(get(exact, true).tensor.as_f32().unwrap(), [0.1; 4]);
-        assert_eq!(get(shape, true).tensor.as_i64().unwrap(), [7; 4]);
+        assert!(variance.tensor().as_f32().unwrap().iter().all(|v| (0.5..1.5).contains(v)));
+        assert!(matches!(variance.origin, Origin::Generated(..)));
+        assert_eq!(get(exact, true).tensor().as_f32().unwrap(), [0.1; 4]);
+        assert_eq!(get(shape, true).tensor().as_i64().unwrap(), [7; 4]);
         assert_eq!(weight(&graph, missing, 0, false).unwrap_err().code.id, "M005");
     }
 }

@@ -13,7 +13,6 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -106,6 +105,15 @@ enum Origin {
     Embedded,
 }
 
+/// Where a model's bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelFile {
+    /// In a file, which may have others beside it.
+    Path(PathBuf),
+    /// In the binary; the name is for messages.
+    Embedded { name: String, bytes: &'static [u8] },
+}
+
 /// One registry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registry {
@@ -148,21 +156,17 @@ impl Registry {
         self.operators.iter().find(|operator| operator.name == name)
     }
 
-    /// The model's file: its name for messages and its bytes.
-    pub fn bytes(&self, model: &Model) -> Result<Option<(String, Cow<'static, [u8]>)>> {
+    /// The model's file.
+    pub fn file(&self, model: &Model) -> Result<Option<ModelFile>> {
         let Some(file) = &model.file else { return Ok(None) };
         match &self.origin {
-            Origin::Folder(folder) => {
-                let path = folder.join(file);
-                let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
-                Ok(Some((path.display().to_string(), Cow::Owned(bytes))))
-            }
+            Origin::Folder(folder) => Ok(Some(ModelFile::Path(folder.join(file)))),
             Origin::Embedded => {
                 let embedded = file.strip_prefix("models/").and_then(|name| MODELS.get_file(name));
                 let embedded = embedded.ok_or_else(|| {
                     Box::new(Diagnostic::new(&codes::INTERNAL, format!("`{file}` of the registry is not embedded")).in_file(FILE))
                 })?;
-                Ok(Some((file.clone(), Cow::Borrowed(embedded.contents()))))
+                Ok(Some(ModelFile::Embedded { name: file.clone(), bytes: embedded.contents() }))
             }
         }
     }

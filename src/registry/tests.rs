@@ -12,12 +12,12 @@ fn the_embedded_registry_knows_resnet50() {
         let (registry, model) = find(&registries, name).unwrap();
         assert_eq!(model.shapes(Size::Real).inputs["x"].as_slice(), [1, 3, 224, 224]);
         assert_eq!(model.shapes(Size::Unit).inputs["x"].as_slice(), [1, 3, 32, 32]);
-        let (name, bytes) = registry.bytes(model).unwrap().unwrap();
+        let Some(ModelFile::Embedded { name, bytes }) = registry.file(model).unwrap() else { panic!("it is embedded") };
         assert_eq!(name, "models/resnet50.onnx");
-        assert_eq!(bytes.as_ref(), std::fs::read("models/resnet50.onnx").unwrap());
+        assert_eq!(bytes, std::fs::read("models/resnet50.onnx").unwrap());
     }
     let (registry, set) = find(&registries, "resnet50_operators").unwrap();
-    assert_eq!(registry.bytes(set).unwrap(), None);
+    assert_eq!(registry.file(set).unwrap(), None);
     assert_eq!(set.operators.len(), 8);
     let convolution = &registry.operator("conv2d_resnet").unwrap().shapes(Size::Real)[0];
     assert_eq!(convolution.operands["W"].as_slice(), [64, 3, 7, 7]);
@@ -41,18 +41,14 @@ fn a_folder_comes_before_what_is_embedded() {
     let folder = tempfile::tempdir().unwrap();
     let text = "models:\n  tiny:\n    file: nets/resnet50.onnx\n    dims: {batch: 4}\n    inputs: {x: [batch, '2 * batch']}\n    unit: {dims: {batch: 2}}\n";
     std::fs::write(folder.path().join(FILE), text).unwrap();
-    std::fs::create_dir(folder.path().join("nets")).unwrap();
-    std::fs::write(folder.path().join("nets/resnet50.onnx"), b"bytes").unwrap();
     let registries = registries(folder.path()).unwrap();
     let (registry, model) = find(&registries, "resnet50.onnx").unwrap();
     assert_eq!(model.name, "tiny");
     assert_eq!(model.shapes(Size::Real).inputs["x"].as_slice(), [4, 8]);
     assert_eq!(model.shapes(Size::Unit).inputs["x"].as_slice(), [2, 4]);
     assert_eq!(model.shapes(Size::Unit).dims["batch"], 2);
-    assert_eq!(registry.bytes(model).unwrap().unwrap().1.as_ref(), b"bytes");
+    assert_eq!(registry.file(model).unwrap(), Some(ModelFile::Path(folder.path().join("nets/resnet50.onnx"))));
     assert_eq!(find(&registries, "resnet50").unwrap().1.name, "resnet50");
-    std::fs::remove_file(folder.path().join("nets/resnet50.onnx")).unwrap();
-    assert_eq!(registry.bytes(model).unwrap_err().code.id, "U002");
 }
 
 #[test]

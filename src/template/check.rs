@@ -26,7 +26,7 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::index::Index;
 use crate::expr::{Binary, Constant, Expr, ExprBuilder, Node};
-use crate::graph::op::{Access, Conv, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
+use crate::graph::op::{Access, Conv, Lrn, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
 use crate::graph::{Cluster, Graph, NodeId, ValueId, Weight};
 use crate::shape::{Shape, Strides, contiguous_strides, display};
 use crate::source::Span;
@@ -175,6 +175,10 @@ impl Maker<'_> {
         self.list(name, 1, default).first().copied().unwrap_or(default)
     }
 
+    fn number(&self, name: &str, default: f64) -> f64 {
+        self.spec.numbers.iter().find(|(known, _)| known == name).map_or(default, |&(_, number)| number)
+    }
+
     /// The operator of the template on this problem.
     fn op(&self) -> Result<Op> {
         let manifest = &self.template.manifest;
@@ -203,9 +207,15 @@ impl Maker<'_> {
                 pool(PoolKind::Average { count_pad: self.first("count_pad", 0) != 0 }, self.list("kernel", axes, 1))
             }
             Implements::AdaptiveAveragePool => pool(PoolKind::AdaptiveAverage, output[2..].iter().copied().collect()),
-            Implements::BatchNorm => Op::BatchNorm { epsilon: self.spec.epsilon.unwrap_or(0.0) },
+            Implements::BatchNorm => Op::BatchNorm { epsilon: self.number("epsilon", 0.0) },
             Implements::MatMul => Op::MatMul,
             Implements::Softmax => Op::Softmax { axis: self.first("axis", 0) },
+            Implements::Lrn => Op::Lrn(Lrn {
+                size: self.first("size", 1),
+                alpha: self.number("alpha", 1e-4),
+                beta: self.number("beta", 0.75),
+                bias: self.number("bias", 1.0),
+            }),
             Implements::Map => {
                 let body = self.template.body(DType::F32)?;
                 let body = body.ok_or_else(|| self.invalid("a labelled template has a body".to_owned()))?;
@@ -283,9 +293,9 @@ impl Maker<'_> {
             },
         };
         let first = self.spec.shapes.first().map_or_else(String::new, |(_, shape)| display(shape));
-        // Softmax rounds; a variance that is shifted by coordinates is no square.
+        // Softmax and powers round; a variance that is shifted by coordinates is no square.
         let exact = match (manifest.implements, fusion) {
-            (Implements::Softmax, _) => false,
+            (Implements::Softmax | Implements::Lrn, _) => false,
             (Implements::BatchNorm, Use::Prologue(position)) => manifest.inputs()[position].name != "VAR",
             (Implements::AveragePool | Implements::AdaptiveAveragePool, Use::Prologue(_)) => false,
             _ => true,

@@ -202,6 +202,7 @@ mod tests {
                 "avgpool2d",
                 "batchnorm2d",
                 "conv2d_resnet",
+                "lrn",
                 "map",
                 "matmul",
                 "maxpool2d",

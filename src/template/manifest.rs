@@ -25,11 +25,12 @@ pub enum Implements {
     BatchNorm,
     MatMul,
     Softmax,
+    Lrn,
     Map,
 }
 
 impl Implements {
-    const ALL: [(Implements, &'static str); 8] = [
+    const ALL: [(Implements, &'static str); 9] = [
         (Implements::Conv, "Conv"),
         (Implements::MaxPool, "MaxPool"),
         (Implements::AveragePool, "AveragePool"),
@@ -37,6 +38,7 @@ impl Implements {
         (Implements::BatchNorm, "BatchNorm"),
         (Implements::MatMul, "MatMul"),
         (Implements::Softmax, "Softmax"),
+        (Implements::Lrn, "Lrn"),
         (Implements::Map, "Map"),
     ];
 
@@ -53,6 +55,7 @@ impl Implements {
             Op::BatchNorm { epsilon: _ } => Some(Implements::BatchNorm),
             Op::MatMul => Some(Implements::MatMul),
             Op::Softmax { axis: _ } => Some(Implements::Softmax),
+            Op::Lrn(_) => Some(Implements::Lrn),
             Op::View(_) => None,
         }
     }
@@ -135,7 +138,8 @@ pub struct ProbeSpec {
     pub shapes: Vec<(String, Shape)>,
     /// Integer lists by attribute name; a single number is a list of one.
     pub lists: Vec<(String, Vec<i64>)>,
-    pub epsilon: Option<f64>,
+    /// Real numbers by attribute name.
+    pub numbers: Vec<(String, f64)>,
 }
 
 /// A template's manifest.
@@ -318,11 +322,14 @@ fn launch(yaml: &Yaml) -> Result<LaunchSpec> {
     })
 }
 
+/// Attributes of operators that are real numbers.
+const REALS: [&str; 4] = ["epsilon", "alpha", "beta", "bias"];
+
 fn probe(yaml: &Yaml) -> Result<ProbeSpec> {
     let mut spec = ProbeSpec::default();
     for entry in yaml.as_map()? {
-        if entry.key == "epsilon" {
-            spec.epsilon = Some(entry.value.as_float()?);
+        if REALS.contains(&entry.key.as_str()) {
+            spec.numbers.push((entry.key.clone(), entry.value.as_float()?));
         } else if entry.key.starts_with(|c: char| c.is_ascii_uppercase()) {
             let shape = entry.value.as_list()?.iter().map(Yaml::as_usize).collect::<Result<Shape>>()?;
             spec.shapes.push((entry.key.clone(), shape));

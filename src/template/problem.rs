@@ -10,7 +10,7 @@ use super::library::Template;
 use super::manifest::{AxisCount, DimSpec, Implements, OperandSpec};
 use crate::diag::Result;
 use crate::expr::index::Index;
-use crate::graph::op::{Map, Op, OutOfBounds, PoolKind};
+use crate::graph::op::{Lrn, Map, Op, OutOfBounds, PoolKind};
 use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::shape::Shape;
 use crate::syntax::Constant;
@@ -311,6 +311,12 @@ pub fn attributes(op: &Op) -> BTreeMap<String, Constant> {
         }
         Op::Softmax { axis } => {
             out.insert("AXIS".to_owned(), Constant::Int(*axis as i64));
+        }
+        Op::Lrn(Lrn { size, alpha, beta, bias }) => {
+            out.insert("SIZE".to_owned(), Constant::Int(*size as i64));
+            for (name, number) in [("ALPHA", alpha), ("BETA", beta), ("BIAS", bias)] {
+                out.insert(name.to_owned(), Constant::Float(*number));
+            }
         }
         Op::MatMul | Op::Map(_) | Op::View(_) => {}
     }

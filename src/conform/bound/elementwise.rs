@@ -1,4 +1,4 @@
-//! Operators whose errors follow from their formulas: pools, batch normalisation, softmax. An element
+//! Operators whose errors follow from their formulas: pools, normalisations, softmax. An element
 //! is marked as unsettled when one that it depends on is.
 
 use rayon::prelude::*;
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::Error;
 use crate::diag::Result;
 use crate::dtype::DType;
-use crate::graph::op::{Op, Pool, PoolKind};
+use crate::graph::op::{Lrn, Op, Pool, PoolKind};
 use crate::reference::{Math, apply, bins, floats};
 use crate::tensor::Tensor;
 use crate::tolerance::{Contraction, Precision, UNIT, half_ulp};
@@ -122,6 +122,48 @@ pub(super) fn softmax(axis: usize, operands: &[Option<&Tensor>], carried: &[Opti
         let mut lines = vec![false; y.len() / size.max(1)];
         flags.iter().enumerate().filter(|&(_, &flag)| flag != 0.0).for_each(|(at, _)| lines[line(at)] = true);
         error.mark((0..y.len()).map(|at| lines[line(at)]));
+    }
+    Some(error)
+}
+
+/// The base b = bias + α/size · Σx² is off by size + 4 units of its parts and by what its terms carry; a
+/// relative error δ of it becomes β·δ/(1 − δ) in the exponent of e^(−β·ln b), which itself is off by
+/// 8 + 4·|β·ln b| units (see `tolerance::operator_error`).
+pub(super) fn lrn(lrn: &Lrn, operands: &[Option<&Tensor>], carried: &[Option<&Error>], output: &Tensor) -> Option<Error> {
+    let x = floats(operands[0]?.storage());
+    let shape = output.shape();
+    let (channels, plane) = (shape[1], shape[2..].iter().product::<usize>());
+    let error = carried[0].map(|error| &error.bound);
+    let scale = lrn.alpha / lrn.size as f64;
+    let mut bound = vec![0.0; x.len()];
+    bound.par_chunks_mut(plane.max(1)).enumerate().for_each(|(row, bound)| {
+        let (image, c) = (row / channels * channels, row % channels);
+        for (i, out) in bound.iter_mut().enumerate() {
+            let (mut sum, mut moved) = (0.0, 0.0);
+            for k in lrn.window(c, channels) {
+                let at = (image + k) * plane + i;
+                let e = error.map_or(0.0, |error| error[at]);
+                sum += x[at] * x[at];
+                moved += 2.0 * x[at].abs() * e + e * e;
+            }
+            let base = lrn.bias + scale * sum;
+            let parts = (lrn.size as f64 + 4.0) * UNIT * (lrn.bias.abs() + scale.abs() * sum);
+            let off = (parts + scale.abs() * moved) / base.abs();
+            let exponent = if off < 1.0 { lrn.beta.abs() * off / (1.0 - off) } else { f64::INFINITY };
+            let growth = (exponent + UNIT * (8.0 + 4.0 * (lrn.beta * base.abs().ln()).abs())).exp_m1();
+            let (at, power) = (row * plane + i, base.abs().powf(-lrn.beta));
+            let own = error.map_or(0.0, |error| error[at]);
+            *out = power * (x[at].abs() * growth + own * (1.0 + growth)) + 2.0 * UNIT * power * x[at].abs();
+            *out += half_ulp(0.0, DType::F32);
+        }
+    });
+    let mut error = Error::of(bound);
+    if let Some(flags) = carried[0].and_then(|error| error.unsettled.as_ref()) {
+        let near = |at: usize| {
+            let (row, i) = (at / plane, at % plane);
+            lrn.window(row % channels, channels).any(|k| flags[(row / channels * channels + k) * plane + i] != 0.0)
+        };
+        error.mark((0..x.len()).map(near));
     }
     Some(error)
 }

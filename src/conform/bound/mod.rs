@@ -131,6 +131,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Pool(pool) => elementwise::pool(pool, &operands, &carried, output),
             Op::BatchNorm { epsilon } => Ok(elementwise::batch_norm(*epsilon, &operands, &carried, output)),
             Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
+            Op::Lrn(lrn) => Ok(elementwise::lrn(lrn, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
         if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
@@ -141,7 +142,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let named = match &node.op {
             Op::View(_) => false,
             Op::Conv(_) | Op::MatMul => operators.iter().any(|o| o == name),
-            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } => true,
+            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => true,
         };
         if named && operators.last().is_none_or(|last| last != name) {
             operators.push(name.to_owned());

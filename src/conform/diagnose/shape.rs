@@ -104,7 +104,7 @@ fn window(op: &Op, operands: &[&[usize]], i: usize) -> Option<Axis> {
             }),
             PoolKind::AdaptiveAverage => None,
         },
-        Op::Map(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::View(_) => None,
+        Op::Map(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
     }
 }
 

@@ -153,6 +153,11 @@ fn elementwise() {
     let sizes = [2, 5, 100, 500, 100, 1, 1, 1, 1, 1, 500, 100, 1];
     check(&program, 3 * 2, &[&[2, 5, 100], &[5], &[5], &[5], &[5], &[2, 5, 100]], 5, &sizes);
 
+    let ints = ["N", "C", "S", "x_stride_n", "x_stride_u", "x_stride_s", "y_stride_n", "y_stride_c", "y_stride_s"];
+    let constants = "SIZE=4 ALPHA=0.5 BETA=0.75 BIAS=2.0 BR=4 BS=64";
+    let program = template("lrn", "lrn_kernel", &["x_ptr", "y_ptr"], &ints, constants);
+    check(&program, 3 * 2, &[&[2, 5, 100], &[2, 5, 100]], 1, &[2, 5, 100, 500, 100, 1, 500, 100, 1]);
+
     let program = template("relu", "relu_kernel", &["x_ptr", "y_ptr"], &["E"], "BLOCK=64");
     check(&program, 4, &[&[200], &[200]], 1, &[200]);
 

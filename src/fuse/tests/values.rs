@@ -15,7 +15,7 @@ fn outputs(graph: &Graph) -> Vec<Vec<f64>> {
                 let law = Law::Uniform { scale: 1.0, offset: 0.0 };
                 env.set(value, fill(law, Seed::derive(7, &position.to_string()), data.ty.dtype, data.ty.shape.clone()));
             }
-            crate::graph::Producer::Weight(_) => env.set(value, seeded::weight(graph, value, 7, false).unwrap().tensor),
+            crate::graph::Producer::Weight(_) => env.set(value, seeded::weight(graph, value, 7, false).unwrap().tensor()),
             crate::graph::Producer::Node { .. } => {}
         }
     }

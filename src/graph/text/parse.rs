@@ -13,7 +13,7 @@ use super::print::is_bare_char;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::expr::parse as parse_expr;
-use crate::graph::op::{Access, Conv, Map, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{Access, Conv, Lrn, Map, OutOfBounds, Pool, PoolKind, View};
 use crate::graph::{Graph, Op, Role, Source, TensorType, ValueId, Weight};
 use crate::shape::{Shape, numel};
 use crate::source::{SourceFile, Span};
@@ -350,6 +350,12 @@ impl<'a> Cursor<'a> {
             "softmax" => {
                 self.attribute("axis")?;
                 Op::Softmax { axis: self.size()? }
+            }
+            "lrn" => {
+                self.attribute("size")?;
+                let size = self.size()?;
+                let mut number = |key: &str| self.attribute(key).and_then(|()| self.float());
+                Op::Lrn(Lrn { size, alpha: number("alpha")?, beta: number("beta")?, bias: number("bias")? })
             }
             "reshape" => Op::View(View::Reshape(shape(self)?)),
             "broadcast" => Op::View(View::Broadcast(shape(self)?)),

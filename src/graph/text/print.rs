@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::SPELLED;
 use crate::expr::print::float_text;
-use crate::graph::op::{Access, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{Access, Lrn, OutOfBounds, Pool, PoolKind, View};
 use crate::graph::{Graph, Node, Op, Producer, Role, Source, ValueData, Weight};
 use crate::tensor::{Storage, Tensor};
 
@@ -145,6 +145,10 @@ impl Display for Attributes<'_> {
             },
             Op::BatchNorm { epsilon } => write!(f, " epsilon={}", float_text(*epsilon)),
             Op::Softmax { axis } => write!(f, " axis={axis}"),
+            Op::Lrn(Lrn { size, alpha, beta, bias }) => {
+                let [alpha, beta, bias] = [alpha, beta, bias].map(|&number| float_text(number));
+                write!(f, " size={size} alpha={alpha} beta={beta} bias={bias}")
+            }
             Op::View(View::Reshape(shape) | View::Broadcast(shape)) => write!(f, " shape={}", sizes(shape)),
             Op::View(View::Transpose(order)) => write!(f, " order={}", sizes(order)),
         }

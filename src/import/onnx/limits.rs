@@ -48,6 +48,7 @@ pub(super) fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::
             PoolKind::AdaptiveAverage => 1,
         },
         Op::Conv(_) => operands.get(1).copied().flatten().map_or(1, |w| window(&w.shape[1..])),
+        Op::Lrn(lrn) => lrn.size,
         Op::MatMul => operands.first().copied().flatten().and_then(|a| a.shape.last().copied()).unwrap_or(1),
         Op::Map(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => 1,
     };

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
 use super::attributes::Attributes;
+use super::external::External;
 use super::node::{Context, Failure, Known, Operand};
 use super::report::Report;
 use super::types::{self, Declared, Sizes};
@@ -33,6 +34,7 @@ pub(super) enum Value {
 /// The graph under construction.
 pub(super) struct Lowering<'m> {
     pub opset: i64,
+    pub external: &'m External,
     pub graph: Graph,
     values: HashMap<&'m str, Value>,
     /// Names that nodes, subgraphs or the model's outputs read.
@@ -48,11 +50,11 @@ pub(super) struct Lowering<'m> {
 }
 
 /// Lowers a decoded model.
-pub(super) fn lower(file: &str, model: &ModelProto, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
+pub(super) fn lower(file: &str, model: &ModelProto, external: &External, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let graph = model.graph.as_ref().expect("invariant: decoding checked that there is a graph");
     let opset = decode::opset(model).expect("invariant: decoding checked the opset");
     let order = structure::order(file, graph)?;
-    let mut lowering = Lowering::new(file, graph, opset, binding)?;
+    let mut lowering = Lowering::new(file, graph, opset, external, binding)?;
     for &position in &order {
         lowering.node(position, &graph.node[position]);
     }
@@ -61,11 +63,17 @@ pub(super) fn lower(file: &str, model: &ModelProto, binding: &Binding) -> Result
 }
 
 impl<'m> Lowering<'m> {
-    fn new(file: &str, model: &'m GraphProto, opset: i64, binding: &Binding) -> Result<Lowering<'m>, Vec<Diagnostic>> {
+    fn new(
+        file: &str,
+        model: &'m GraphProto,
+        opset: i64,
+        external: &'m External,
+        binding: &Binding,
+    ) -> Result<Lowering<'m>, Vec<Diagnostic>> {
         let mut report = Report::new(file);
         let mut values = HashMap::new();
         for proto in &model.initializer {
-            let value = match tensor::tensor(proto) {
+            let value = match tensor::tensor(proto, external) {
                 Ok(tensor) => {
                     let exact = tensor.len() <= 1 || !tensor.dtype().is_float();
                     Value::There(Operand::Known(Arc::new(Known { name: proto.name.clone(), tensor: Arc::new(tensor), exact })))
@@ -108,6 +116,7 @@ impl<'m> Lowering<'m> {
         let defined = values.keys().copied().chain(model.node.iter().flat_map(|n| n.output.iter().map(String::as_str)));
         Ok(Lowering {
             opset,
+            external,
             graph,
             used: read.collect(),
             names: defined.map(str::to_owned).collect(),

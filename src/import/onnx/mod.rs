@@ -5,11 +5,14 @@
 //! [`lower`] walks the nodes once, in topological order, through the functions of [`table`], folding
 //! whatever is known (shapes) on the way. Spec: <https://onnx.ai/onnx/repo-docs/IR.html>.
 //!
-//! Not read: local functions, subgraphs, sparse and external tensors, sequences, training
-//! information. Each is refused by name.
+//! Tensors in other files are read by [`external`], from the model's folder alone.
+//!
+//! Not read: local functions, subgraphs, sparse tensors, sequences, training information. Each is
+//! refused by name.
 
 mod attributes;
 mod decode;
+mod external;
 mod limits;
 mod lower;
 mod node;
@@ -27,6 +30,7 @@ use std::path::Path;
 
 use super::{Binding, Imported, sniff};
 use crate::diag::{Diagnostic, codes};
+use external::External;
 
 /// IR versions that are read; the newest is that of onnx 1.23.
 const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
@@ -40,16 +44,20 @@ pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>>
         let cause = if path.is_dir() { "it is a folder".to_owned() } else { error.to_string() };
         vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {cause}")).in_file(&name)]
     })?;
-    from_bytes(&name, &bytes, binding)
+    read(&name, &bytes, &External::beside(path), binding)
 }
 
-/// Reads a model from memory; `name` is the file's name for messages.
+/// Reads a model from memory; `name` is the file's name for messages. It cannot have other files.
 pub fn from_bytes(name: &str, bytes: &[u8], binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
+    read(name, bytes, &External::default(), binding)
+}
+
+fn read(name: &str, bytes: &[u8], external: &External, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     if let Some(refusal) = sniff::refuse(name, bytes) {
         return Err(vec![refusal]);
     }
     let shorten = |all: Vec<Diagnostic>| all.into_iter().map(report::shorten).collect::<Vec<_>>();
     let model = decode::decode(name, bytes).map_err(|d| vec![*d])?;
-    let imported = lower::lower(name, &model, binding).map_err(shorten)?;
+    let imported = lower::lower(name, &model, external, binding).map_err(shorten)?;
     Ok(Imported { unsupported: shorten(imported.unsupported), ..imported })
 }

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tract_onnx::pb::NodeProto;
+use tract_onnx::pb::{NodeProto, TensorProto};
 
 use super::attributes::Attributes;
 use super::limits;
 use super::lower::Lowering;
-use crate::diag::{Code, codes};
+use super::tensor;
+use crate::diag::{Class, Code, codes};
 use crate::dtype::DType;
 use crate::graph::infer::infer;
 use crate::graph::op::View;
@@ -178,6 +179,16 @@ impl<'m> Context<'_, 'm> {
                 _ => return,
             }
         }
+    }
+
+    /// The elements of a tensor that is attribute `value`.
+    pub fn decoded(&self, proto: &TensorProto) -> Result<Tensor, Failure> {
+        tensor::tensor(proto, self.lowering.external).map_err(|(code, message)| match code.class {
+            Class::Unsupported => Failure::Unsupported(code, message),
+            Class::Bug | Class::Limit | Class::Internal | Class::Usage => {
+                Failure::Invalid(code, format!("attribute `value`: {message}"))
+            }
+        })
     }
 
     /// Adds a node whose output is no output of the model's node; it is named after the operator.

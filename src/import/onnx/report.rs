@@ -39,8 +39,8 @@ struct Group {
 pub(super) struct Report {
     file: String,
     errors: Vec<Diagnostic>,
-    /// Messages about initializers whose elements lie in other files.
-    external: Vec<String>,
+    /// What is wrong with elements in other files: the message, and the initializers.
+    external: Vec<(String, Vec<String>)>,
     unsupported: Vec<Group>,
     /// Nodes behind an unsupported node, by its label.
     unreachable: Vec<Group>,
@@ -80,6 +80,13 @@ impl Report {
 
     /// An initializer that cannot be used; gives what its name stands for.
     pub fn tensor(&mut self, code: &'static Code, name: &str, message: &str) -> Value {
+        if code == &codes::EXTERNAL_DATA {
+            match self.external.iter_mut().find(|(known, _)| known == message) {
+                Some((_, names)) => names.push(name.to_owned()),
+                None => self.external.push((message.to_owned(), vec![name.to_owned()])),
+            }
+            return Value::Wrong;
+        }
         self.value(code, format!("initializer `{name}`: {message}"), format!("initializer `{name}`"))
     }
 
@@ -94,10 +101,6 @@ impl Report {
     }
 
     fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {
-        if code == &codes::EXTERNAL_DATA {
-            self.external.push(message);
-            return Value::Wrong;
-        }
         if code.class == Class::Unsupported {
             self.unsupported.push(Group { code, message, nodes: Vec::new() });
             return Value::Unsupported(cause);
@@ -108,13 +111,18 @@ impl Report {
 
     /// The errors so far and some more.
     pub fn into_errors(mut self, more: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        if let Some(first) = self.external.first() {
-            let others = match self.external.len() {
+        let left_out = self.external.len().saturating_sub(NAMED);
+        for (at, (message, names)) in self.external.into_iter().take(NAMED).enumerate() {
+            let others = match names.len() {
                 1 => String::new(),
-                count => format!(" (and so do those of {} more)", count - 1),
+                count => format!(" (the same for {} more)", count - 1),
             };
-            let diagnostic = Diagnostic::new(&codes::EXTERNAL_DATA, format!("{first}{others}")).in_file(&self.file);
-            self.errors.push(diagnostic.help("write it as one file: onnx.save(onnx.load(path), \"one.onnx\")"));
+            let message = format!("initializer `{}`: {message}{others}", names[0]);
+            let mut diagnostic = Diagnostic::new(&codes::EXTERNAL_DATA, message).in_file(&self.file);
+            if at + 1 == NAMED && left_out > 0 {
+                diagnostic = diagnostic.note(format!("{left_out} more messages about external data are left out"));
+            }
+            self.errors.push(diagnostic.help("keep the model's data files beside it as they were written, or write one file: onnx.save(onnx.load(path), \"one.onnx\")"));
         }
         self.errors.extend(more);
         self.errors

@@ -4,6 +4,7 @@ use half::{bf16, f16};
 use tract_onnx::pb::TensorProto;
 use tract_onnx::pb::tensor_proto::{DataLocation, DataType};
 
+use super::external::External;
 use crate::diag::{Code, codes};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, display};
@@ -52,19 +53,26 @@ fn dimensions(proto: &TensorProto) -> Result<(Shape, usize), TensorError> {
     Ok((sizes, count))
 }
 
-/// Decodes a tensor with all its elements.
-pub(super) fn tensor(proto: &TensorProto) -> Result<Tensor, TensorError> {
+/// Decodes a tensor with all its elements, which may lie in a file beside the model.
+pub(super) fn tensor(proto: &TensorProto, external: &External) -> Result<Tensor, TensorError> {
     let dtype =
         dtype(proto.data_type).map_err(|name| (&codes::DTYPE_UNSUPPORTED, format!("element type {name} is not supported")))?;
-    if proto.data_location == Some(DataLocation::External as i32) {
-        let location = proto.external_data.iter().find(|e| e.key == "location").map_or("?", |e| e.value.as_str());
-        return Err((&codes::EXTERNAL_DATA, format!("its elements lie in another file, `{location}`")));
-    }
     if proto.segment.is_some() {
         return Err((&codes::MODEL_INITIALIZER, "tensors in segments are not read".to_owned()));
     }
     let (shape, count) = dimensions(proto)?;
-    let storage = if proto.raw_data.is_empty() { typed(proto, dtype) } else { raw(&proto.raw_data, dtype, count)? };
+    let storage = if proto.data_location == Some(DataLocation::External as i32) {
+        if !proto.raw_data.is_empty() || !typed(proto, dtype).is_empty() {
+            return Err((&codes::MODEL_INITIALIZER, "it has elements here and in another file".to_owned()));
+        }
+        let needed = count.checked_mul(dtype.size()).filter(|&needed| isize::try_from(needed).is_ok());
+        let needed = needed.ok_or_else(|| (&codes::MODEL_INITIALIZER, format!("{} is larger than memory", display(&shape))))?;
+        raw(&external.bytes(proto, needed)?, dtype, count)?
+    } else if proto.raw_data.is_empty() {
+        typed(proto, dtype)
+    } else {
+        raw(&proto.raw_data, dtype, count)?
+    };
     if storage.len() != count {
         return Err((
             &codes::MODEL_INITIALIZER,

@@ -12,7 +12,6 @@ use crate::diag::codes;
 use crate::dtype::DType;
 use crate::graph::{TensorType, Weight};
 use crate::import::onnx::node::{Context, Failure};
-use crate::import::onnx::tensor;
 use crate::shape::{Shape, display, numel};
 use crate::tensor::{Storage, Tensor};
 
@@ -27,7 +26,7 @@ pub fn constant(cx: &mut Context) -> Result<(), Failure> {
     }
     let vector = |len: usize| [len];
     let value = if let Some(proto) = cx.attributes.tensor("value")? {
-        tensor::tensor(proto).map_err(unusable)?
+        cx.decoded(proto)?
     } else if let Some(value) = cx.attributes.int("value_int")? {
         Tensor::from_i64([].as_slice(), vec![value])
     } else if let Some(values) = cx.attributes.ints("value_ints")? {
@@ -42,21 +41,13 @@ pub fn constant(cx: &mut Context) -> Result<(), Failure> {
     cx.bind_known(value, true)
 }
 
-/// A tensor of the file that cannot be used, as the node's failure.
-fn unusable((code, message): tensor::TensorError) -> Failure {
-    match code.class {
-        crate::diag::Class::Unsupported => Failure::Unsupported(code, message),
-        _ => Failure::Invalid(code, format!("attribute `value`: {message}")),
-    }
-}
-
 pub fn of_shape(cx: &mut Context) -> Result<(), Failure> {
     let given = cx.ints(0, "input")?.ok_or_else(|| Failure::invalid("input 0 (input) is missing"))?;
     let shape: Option<Shape> = given.iter().map(|&d| usize::try_from(d).ok()).collect();
     let shape = shape.ok_or_else(|| Failure::shapes(format!("the shape {given:?} has a negative size")))?;
     let count = numel(&shape).ok_or_else(|| Failure::shapes(format!("{} is larger than memory", display(&shape))))?;
     let fill = match cx.attributes.tensor("value")? {
-        Some(proto) => tensor::tensor(proto).map_err(unusable)?,
+        Some(proto) => cx.decoded(proto)?,
         None => Tensor::zeros(DType::F32, Shape::new()),
     };
     if fill.len() != 1 {

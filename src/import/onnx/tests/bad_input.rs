@@ -412,17 +412,6 @@ fn initializers() {
         &single(&[3], &[raw], add()),
         expect!["error[M005]: m.onnx: initializer `w`: it has 10 bytes, 3 elements of f32 need 12"],
     );
-    let mut external = floats("w", &[3], &[]);
-    external.data_location = Some(1);
-    external.external_data =
-        vec![tract_onnx::pb::StringStringEntryProto { key: "location".to_owned(), value: "w.bin".to_owned() }];
-    refused(
-        &single(&[3], &[external], add()),
-        expect![[r#"
-            unsupported[M010]: m.onnx: initializer `w`: its elements lie in another file, `w.bin`
-             |
-             = help: write it as one file: onnx.save(onnx.load(path), "one.onnx")"#]],
-    );
 }
 
 #[test]

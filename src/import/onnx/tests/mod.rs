@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod build;
+mod external;
 mod models;
 mod shapes;
 mod tract;

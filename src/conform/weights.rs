@@ -1,0 +1,159 @@
+//! Weights and prepared values in the chain's memory: made before the launch that first reads them,
+//! dropped after the one that last does, so that a network takes the memory of its largest layers
+//! and not of all of them.
+//!
+//! A prepared value is what `run.py`'s `prepare` computes, and is compared with the reference's when it
+//! is made; [`Weights::rest_as_planned`] compares those that no launch reads.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::conform::prepare;
+use crate::conform::subject::Subject;
+use crate::diag::{Diagnostic, Result, codes};
+use crate::emulate::Memory;
+use crate::graph::TensorType;
+use crate::host::{self, Event, KernelArg, KernelLaunch, Prepare, Trace, prepare_eval};
+use crate::tensor::{Storage, Tensor};
+
+/// Storages from `first` on: the weights, then the prepared values.
+pub struct Weights<'s> {
+    subject: &'s Subject,
+    prepare: Prepare,
+    first: usize,
+    /// Names of the weights.
+    own: Vec<String>,
+    /// Which storages hold their elements.
+    loaded: Vec<bool>,
+    /// Which prepared values were compared.
+    compared: Vec<bool>,
+    /// The last event that reads a storage; those that are returned have none.
+    last: HashMap<usize, usize>,
+}
+
+/// `run.py`'s `prepare`, which must return as many values as the manifest has.
+pub fn prepare(subject: &Subject, types: &[(String, TensorType)]) -> Result<Prepare> {
+    let prepare = host::prepare(&subject.modules, "run", types)?;
+    let planned = subject.manifest.prepared.len();
+    if prepare.returned.len() != planned {
+        let what = format!("prepare returns {} tensors, the manifest has {planned}", prepare.returned.len());
+        return Err(Box::new(Diagnostic::new(&codes::HOST_EDITED, what).in_file(run(subject))));
+    }
+    Ok(prepare)
+}
+
+fn run(subject: &Subject) -> String {
+    format!("{}/run.py", subject.name)
+}
+
+impl<'s> Weights<'s> {
+    /// Takes their places in the memory, and none of it.
+    pub fn new(
+        subject: &'s Subject,
+        types: Vec<(String, TensorType)>,
+        prepare: Prepare,
+        trace: &Trace,
+        memory: &mut Memory,
+    ) -> Weights<'s> {
+        let first = memory.buffers.len();
+        let empty = |ty: &TensorType| Storage::zeros(ty.dtype.carrier(), 0);
+        for (name, ty) in &types {
+            memory.insert(name, empty(ty));
+        }
+        for (name, &at) in subject.manifest.prepared.iter().zip(&prepare.returned) {
+            memory.insert(name, empty(&prepare.steps[at].ty));
+        }
+        let mut last = HashMap::new();
+        for (at, event) in trace.events.iter().enumerate() {
+            if let Event::Launch(launch) = event {
+                last.extend(read(launch).map(|storage| (storage, at)));
+            }
+        }
+        for tensor in &trace.returned {
+            last.remove(&tensor.storage.0);
+        }
+        let own: Vec<String> = types.into_iter().map(|(name, _)| name).collect();
+        let (loaded, compared) = (vec![false; memory.buffers.len() - first], vec![false; prepare.returned.len()]);
+        Weights { subject, prepare, first, own, loaded, compared, last }
+    }
+
+    /// The storage of a weight or prepared value.
+    pub fn storage(&self, name: &str) -> Option<usize> {
+        let own = self.own.iter().position(|known| known == name);
+        let prepared = || self.subject.manifest.prepared.iter().position(|known| known == name).map(|i| self.own.len() + i);
+        Some(self.first + own.or_else(prepared)?)
+    }
+
+    /// Makes what a launch reads.
+    pub fn load(&mut self, launch: &KernelLaunch, memory: &mut Memory) -> Result<()> {
+        read(launch).try_for_each(|storage| self.make(storage, memory))
+    }
+
+    /// Makes the elements of one storage, when it is one of these and they are not there.
+    pub fn make(&mut self, storage: usize, memory: &mut Memory) -> Result<()> {
+        let Some(at) = storage.checked_sub(self.first).filter(|&at| at < self.loaded.len() && !self.loaded[at]) else {
+            return Ok(());
+        };
+        let tensor = match at.checked_sub(self.own.len()) {
+            None => self.weight(&self.own[at])?,
+            Some(i) => {
+                self.compared[i] = true;
+                self.prepared(i)?
+            }
+        };
+        memory.buffers[storage].lanes = tensor.into_storage();
+        self.loaded[at] = true;
+        Ok(())
+    }
+
+    /// Drops what no later event reads.
+    pub fn drop_after(&mut self, event: usize, memory: &mut Memory) {
+        for at in 0..self.loaded.len() {
+            if self.loaded[at] && self.last.get(&(self.first + at)) == Some(&event) {
+                let lanes = &mut memory.buffers[self.first + at].lanes;
+                *lanes = Storage::zeros(lanes.carrier(), 0);
+                self.loaded[at] = false;
+            }
+        }
+    }
+
+    /// Compares the prepared values that nothing has read.
+    pub fn rest_as_planned(&self) -> Result<()> {
+        let rest = (0..self.compared.len()).filter(|&i| !self.compared[i]);
+        rest.map(|i| self.prepared(i).map(drop)).collect()
+    }
+
+    fn weight(&self, name: &str) -> Result<Tensor> {
+        let missing = || {
+            let what = format!("prepare reads `{name}`, which the model lacks");
+            Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(&self.subject.name))
+        };
+        let value = self.subject.imported.find(name).ok_or_else(missing)?;
+        self.subject.weight(value).map(Arc::unwrap_or_clone)
+    }
+
+    /// What `run.py` computes for the i-th prepared value, when it is what the reference computes.
+    fn prepared(&self, i: usize) -> Result<Tensor> {
+        let name = self.subject.manifest.prepared[i].as_str();
+        let one = Prepare { returned: vec![self.prepare.returned[i]], ..self.prepare.clone() };
+        let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned))?;
+        let expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new))?;
+        match own.into_iter().next() {
+            Some(tensor) if tensor == *expected[name] => Ok(tensor),
+            Some(_) | None => {
+                let what = format!("prepare computes other elements for {name} than the manifest's graph");
+                let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(run(self.subject));
+                Err(Box::new(diagnostic.help("undo the edit, or decompose again")))
+            }
+        }
+    }
+}
+
+/// The storages that a launch is given.
+fn read(launch: &KernelLaunch) -> impl Iterator<Item = usize> {
+    launch.args.iter().filter_map(|(_, value)| match value {
+        KernelArg::Tensor(tensor) => Some(tensor.storage.0),
+        KernelArg::Int(_) | KernelArg::Float(_) | KernelArg::Bool(_) | KernelArg::Str(_) | KernelArg::None => None,
+    })
+}
