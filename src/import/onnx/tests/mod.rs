@@ -3,6 +3,7 @@
 mod bad_input;
 mod build;
 mod models;
+mod own;
 mod shapes;
 mod tract;
 mod unsupported;
