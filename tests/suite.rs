@@ -5,9 +5,19 @@
 mod cli;
 #[path = "suite/edits.rs"]
 mod edits;
+#[path = "suite/explain.rs"]
+mod explain;
+#[path = "suite/internal.rs"]
+mod internal;
 #[path = "suite/operators.rs"]
 mod operators;
+#[path = "suite/own_operators.rs"]
+mod own_operators;
+#[path = "suite/pages/mod.rs"]
+mod pages;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
 #[path = "suite/support.rs"]
 mod support;
+#[path = "suite/tutorials.rs"]
+mod tutorials;

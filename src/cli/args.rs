@@ -58,15 +58,12 @@ pub enum Verb {
     /// Not offered yet
     #[command(hide = true)]
     Conform(Refused),
-    /// Not offered yet
-    #[command(hide = true)]
-    Template(Refused),
-    /// Not offered yet
-    #[command(hide = true)]
-    Explain(Refused),
-    /// Not offered yet
-    #[command(hide = true)]
-    Completions(Refused),
+    /// Make, check or list operator templates
+    Template(TemplateArgs),
+    /// Explain a diagnostic code, or list all of them
+    Explain(ExplainArgs),
+    /// Print a script that completes verbs and flags in a shell
+    Completions(CompletionsArgs),
 }
 
 /// Swallows whatever follows a verb that is refused.
@@ -159,6 +156,9 @@ pub struct DecomposeArgs {
     pub force: bool,
     #[command(flatten)]
     pub output_form: OutputArgs,
+    /// Panics where this stage begins: for tests of what an internal error leaves
+    #[arg(long, hide = true, value_name = "STAGE")]
+    pub inject_fault: Option<String>,
     /// Not offered yet
     #[arg(long, hide = true, value_name = "FILE")]
     pub sketch: Option<PathBuf>,
@@ -230,6 +230,67 @@ pub struct VerifyArgs {
     /// Not offered yet
     #[arg(long, hide = true)]
     pub trials: Option<usize>,
+}
+
+#[derive(Args, Debug)]
+pub struct TemplateArgs {
+    #[command(subcommand)]
+    pub verb: TemplateVerb,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum TemplateVerb {
+    /// Write a template to start from
+    New(TemplateNewArgs),
+    /// Probe the fusion anchors of templates
+    Check(TemplateCheckArgs),
+    /// List templates with what they implement
+    List(TemplateListArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct TemplateNewArgs {
+    /// The template's folder; its last part is the template's name
+    #[arg(value_name = "NAME")]
+    pub folder: PathBuf,
+    /// What it computes: a kind (Conv), a template (relu), or an operator of your own (com.example.Swoosh)
+    #[arg(long, value_name = "OP")]
+    pub implements: String,
+    /// What one element of an operator of your own is ("X * sigmoid(X)")
+    #[arg(long)]
+    pub formula: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct TemplateCheckArgs {
+    /// Folders of templates, or names; all templates when there is none
+    #[arg(value_name = "DIR|NAME")]
+    pub which: Vec<String>,
+    /// A folder of operator templates beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+    /// One row a run
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Args, Debug)]
+pub struct TemplateListArgs {
+    /// A folder of operator templates beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A code of a message (A001)
+    pub code: Option<String>,
 }
 
 /// Which of the registry's shapes.

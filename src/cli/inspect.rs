@@ -17,7 +17,7 @@ pub fn run(args: InspectArgs, cancel: &Cancel) -> Outcome {
         (false, false) => nodes(&outcome),
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
-    outcome.problems.iter().for_each(complain);
+    complain(&outcome.problems);
     Ok(exit::combined(&outcome.problems))
 }
 

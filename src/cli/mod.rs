@@ -2,13 +2,17 @@
 //! read the environment or end the process.
 
 mod args;
+mod bundle;
+mod completions;
 mod exit;
+mod explain;
 mod inspect;
 mod json;
 mod options;
 mod print;
 mod progress;
 mod table;
+mod template;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -44,19 +48,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         on_interrupt.cancel();
         crate::emit::abandon();
     });
-    match dispatch(cli, &cancel) {
+    match bundle::guarded(|| dispatch(cli, &cancel)) {
         Ok(status) => ExitCode::from(status),
         Err(diagnostics) => {
             let interrupted = diagnostics.iter().any(|d| d.code == &crate::diag::codes::INTERRUPTED);
-            for diagnostic in &diagnostics {
-                complain(diagnostic);
-            }
+            complain(&diagnostics);
             ExitCode::from(if interrupted { exit::INTERRUPTED } else { exit::combined(&diagnostics) })
         }
     }
 }
 
-type Outcome = Result<u8, Vec<Diagnostic>>;
+/// Every message, or a result: an exit status.
+type Outcome<T = u8> = Result<T, Vec<Diagnostic>>;
 
 fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
     let refused = |verb: &str| Err(vec![not_offered(&format!("`decompose {verb}`"))]);
@@ -71,9 +74,9 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Repair(_)) => refused("repair"),
         Some(Verb::Task(_)) => refused("task"),
         Some(Verb::Conform(_)) => refused("conform"),
-        Some(Verb::Template(_)) => refused("template"),
-        Some(Verb::Explain(_)) => refused("explain"),
-        Some(Verb::Completions(_)) => refused("completions"),
+        Some(Verb::Template(args)) => template::run(args, cancel),
+        Some(Verb::Explain(args)) => explain::run(args),
+        Some(Verb::Completions(args)) => completions::run(&args),
     }
 }
 
@@ -88,8 +91,11 @@ fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
         return Err(vec![not_offered(flag)]);
     }
     let output_form = args.output_form.clone();
+    let observer = match &args.inject_fault {
+        Some(stage) => progress::striking(stage),
+        None => progress::bars(output_form.json),
+    };
     let options = decompose_options(args).map_err(|d| vec![*d])?;
-    let observer = progress::bars(output_form.json);
     let report = pipeline::decompose(&options, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &output_form)
@@ -143,7 +149,7 @@ fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
         (false, false) => crate::select::text::text(plan),
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
-    outcome.problems.iter().for_each(complain);
+    complain(&outcome.problems);
     Ok(exit::combined(&outcome.problems))
 }
 
@@ -164,17 +170,30 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
 fn finish(report: &Report, form: &args::OutputArgs) -> Outcome {
     let text = if form.json { json::report(report) } else { print::report(report, form.verbose > 0) };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
-    if !form.json {
-        print::distinct(report.diagnostics()).for_each(complain);
+    if form.json {
+        say(&bundle::left(report.diagnostics()).unwrap_or_default());
+    } else {
+        complain(print::distinct(report.diagnostics()));
     }
     Ok(exit::combined(report.diagnostics()))
 }
 
-/// One message on stderr, in colour on a terminal.
-fn complain(diagnostic: &Diagnostic) {
+/// All messages of a run on stderr, in colour on a terminal, and where they are explained.
+fn complain<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let mut text = render::render(diagnostic, colour);
-    text.push('\n');
+    let diagnostics: Vec<&Diagnostic> = diagnostics.into_iter().collect();
+    let mut text = String::new();
+    for diagnostic in &diagnostics {
+        text.push_str(&render::render(diagnostic, colour));
+        text.push('\n');
+    }
+    text.extend(explain::pointer(diagnostics.iter().copied()));
+    text.extend(bundle::left(diagnostics));
+    say(&text);
+}
+
+/// Text on stderr.
+fn say(text: &str) {
     // Nothing is left to tell anybody when stderr is closed.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -25,6 +25,25 @@ pub fn bars(silent: bool) -> Box<dyn Progress> {
     Box::new(Bars { current: RefCell::new(ProgressBar::hidden()) })
 }
 
+/// An observer that panics where a stage begins, as a fault in that stage would.
+pub fn striking(stage: &str) -> Box<dyn Progress> {
+    Box::new(Striking(stage.to_owned()))
+}
+
+struct Striking(String);
+
+impl Observer for Striking {
+    fn stage(&self, name: &str, _: usize) {
+        assert!(name != self.0, "injected fault in {name}");
+    }
+
+    fn step(&self, _: &str) {}
+}
+
+impl Progress for Striking {
+    fn finish(&self) {}
+}
+
 struct Bars {
     current: RefCell<ProgressBar>,
 }

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::execute::Executor;
 use crate::conform::inputs::{self, Kind};
-use crate::conform::{compare, layout};
+use crate::conform::{compare, diagnose, layout};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::{self, manifest::OperandEntry};
 use crate::emulate::{self, BufferId, Memory, View};
@@ -54,13 +54,14 @@ pub struct ProbeResult {
 /// T001 when a problem of `probe:` in `template.yaml` is incomplete.
 pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
     let library = Library::only(template);
-    let mut cases = Vec::new();
+    let mut cases: Vec<(Probe, Vec<Bound>)> = Vec::new();
     let mut unbound = Vec::new();
     for probe in check::probes(template)? {
         let mut keys = BTreeSet::new();
+        let mut kernels = Vec::new();
         for target in targets(template) {
             match bind(&probe.graph, &probe.cluster, &|v| probe.layout(v), &library, &target, BindOptions::default()) {
-                Ok(bound) if keys.insert(bound.kernel.key.clone()) => cases.push((probe.clone(), bound)),
+                Ok(bound) if keys.insert(bound.kernel.key.clone()) => kernels.push(bound),
                 Ok(_) => {}
                 Err(error) => unbound.push(ProbeResult {
                     name: probe.name.clone(),
@@ -70,18 +71,27 @@ pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
                 }),
             }
         }
+        cases.push((probe, kernels));
     }
-    let used: BTreeSet<&str> = cases.iter().flat_map(|(_, bound)| entries(&bound.kernel)).collect();
+    let used: BTreeSet<&str> = cases.iter().flat_map(|(_, kernels)| kernels).flat_map(|bound| entries(&bound.kernel)).collect();
     let unreached = unreached(template, &used.into_iter().collect::<Vec<_>>());
     let mut results = unbound;
-    results.par_extend(cases.par_iter().map(|(probe, bound)| {
-        let entries = entries(&bound.kernel);
-        ProbeResult {
-            name: probe.name.clone(),
-            probed: probe.probed.clone(),
-            entry: entries.join(", "),
-            fault: run(template, probe, bound, &entries).err().map(|diagnostic| *diagnostic),
-        }
+    results.par_extend(cases.par_iter().flat_map_iter(|(probe, kernels)| {
+        // Once for all schedules and entries: a reference is slower than a small launch.
+        let expected = expected(probe);
+        kernels.iter().map(move |bound| {
+            let entries = entries(&bound.kernel);
+            let outcome = match &expected {
+                Ok(expected) => run(template, probe, bound, &entries, expected),
+                Err(error) => Err(error.clone()),
+            };
+            ProbeResult {
+                name: probe.name.clone(),
+                probed: probe.probed.clone(),
+                entry: entries.join(", "),
+                fault: outcome.err().map(|diagnostic| *diagnostic),
+            }
+        })
     }));
     results.extend(unreached);
     Ok(results)
@@ -119,7 +129,7 @@ fn unreached(template: &Template, used: &[&str]) -> Option<ProbeResult> {
     let diagnostic = Diagnostic::new(&codes::TEMPLATE_ANCHOR, message).at(file, first);
     Some(ProbeResult {
         name: format!("{}: every anchor is probed", template.name),
-        probed: Probed::Alone,
+        probed: Probed::Unreached,
         entry: String::new(),
         fault: Some(diagnostic.help("add a problem to `probe:` whose shapes lead there")),
     })
@@ -151,17 +161,29 @@ fn fault(template: &Template, probe: &Probe, entries: &[&str], what: String, cau
             diagnostic = diagnostic.related(place, cause.code.title);
         }
     }
-    diagnostic.help("compare the anchor's coordinates and masks with the addresses and masks of its statement")
+    diagnostic.help(match probe.probed {
+        Probed::Alone => "mend the kernel's own work first: the anchors of a wrong kernel cannot be judged",
+        _ => "compare the anchor's coordinates and masks with the addresses and masks of its statement",
+    })
+}
+
+/// Lines of `kernel.py` to look at first when the kernel alone gives wrong values.
+fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expected) -> Result<Vec<(Place, String)>> {
+    let Expected { tensor, derived, operands: _ } = expected;
+    let comparison = compare::compare(got, tensor, derived);
+    let finding = diagnose::examine(&template.manifest.output().name, got, tensor, derived, &comparison);
+    let (Some(finding), Some(entry)) = (finding, entries.last()) else { return Ok(Vec::new()) };
+    Ok(finding.in_kernel(&parse_module(&template.kernel.file)?, entry).related)
 }
 
 /// Emulates one bound kernel and compares.
-fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str]) -> Result<()> {
+fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str], expected: &Expected) -> Result<()> {
     let broken = |what: String, cause: Option<Diagnostic>| Box::new(fault(template, probe, entries, what, cause));
-    let (expected, derived, env) = expected(probe)?;
-    let got = emulated(bound, &env).map_err(|error| broken(error.message.clone(), Some(*error)))?;
-    let failing = compare::failing(&got, &expected, &derived);
+    let Expected { tensor, derived, operands } = expected;
+    let got = emulated(bound, operands).map_err(|error| broken(error.message.clone(), Some(*error)))?;
+    let failing = compare::failing(&got, tensor, derived);
     let Some(&at) = failing.first() else { return Ok(()) };
-    let (is, wanted) = (got.storage().get_f64(at), expected.storage().get_f64(at));
+    let (is, wanted) = (got.storage().get_f64(at), tensor.storage().get_f64(at));
     let index = compare::unflatten(at, got.shape());
     let what = format!(
         "element {:?} of {} is {is}, not {wanted} ({} of {} elements differ)",
@@ -170,24 +192,36 @@ fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str]) -> R
         failing.len(),
         got.len()
     );
-    Err(broken(what, None))
+    let mut fault = broken(what, None);
+    if probe.probed == Probed::Alone {
+        fault.related.extend(suspects(template, entries, &got, expected)?);
+    }
+    Err(fault)
 }
 
-/// The reference on integers, what the kernel is held to, and the operands.
-fn expected(probe: &Probe) -> Result<(Arc<Tensor>, Derived, Env)> {
+/// What a probe's kernels must give.
+struct Expected {
+    tensor: Arc<Tensor>,
+    derived: Derived,
+    operands: Env,
+}
+
+/// The reference on integers.
+fn expected(probe: &Probe) -> Result<Expected> {
     let (graph, nodes) = (&probe.graph, probe.cluster.nodes());
     let output = probe.cluster.output(graph);
     let mut env = Env::new();
     inputs::generate(graph, &nodes, &graph.entering(&nodes), Kind::Structure, 0, &mut env)?;
-    let given = env.clone();
+    let operands = env.clone();
     let lost = || Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for the output of {}", probe.name)));
     if probe.exact {
         reference::evaluate(graph, &nodes, &mut env, Math::F32)?;
-        return Ok((env.get(output).cloned().ok_or_else(lost)?, Derived::exact(), given));
+        let tensor = env.get(output).cloned().ok_or_else(lost)?;
+        return Ok(Expected { tensor, derived: Derived::exact(), operands });
     }
     reference::evaluate(graph, &nodes, &mut env, Math::F64)?;
     let derived = derive(graph, &nodes, &env, Precision::Ieee, Inputs::OwnLaw)?;
-    Ok((env.get(output).cloned().ok_or_else(lost)?, derived, given))
+    Ok(Expected { tensor: env.get(output).cloned().ok_or_else(lost)?, derived, operands })
 }
 
 /// Runs a bound kernel's wrapper on the operands; what it wrote.

@@ -99,6 +99,11 @@ codes! {
     INTERNAL = "X001", Internal, "internal error";
 }
 
+/// By id, in either case.
+pub fn find(id: &str) -> Option<&'static Code> {
+    ALL.iter().copied().find(|code| code.id.eq_ignore_ascii_case(id))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,10 +5,12 @@
 //! [`index::Index`] is the integer expression that an access uses to find an element.
 //!
 //! The same expression is printed as graph text ([`print`]), as Triton and as torch, and evaluated
-//! by the reference; the latter printers are small files of their own beside the consumer.
+//! by the reference; the latter printers are small files of their own beside the consumer. A person
+//! writes one as a [`formula`].
 
 pub mod affine;
 pub mod eval;
+pub mod formula;
 pub mod index;
 pub mod parse;
 pub mod print;

@@ -1,7 +1,10 @@
-//! Values for what a model file leaves open: symbolic dimensions and input shapes.
+//! Values for what a model file leaves open: symbolic dimensions, input shapes, and what operators of
+//! the user's own compute.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::import::OwnOperator;
 use crate::shape::Shape;
 
 /// What the caller (command line, registry) says about sizes. A whole input shape and a named dimension
@@ -15,6 +18,8 @@ pub struct Binding {
     /// Like `dims`, where neither these nor a whole shape say anything.
     pub assumed_dims: BTreeMap<String, usize>,
     pub default_dim: Option<usize>,
+    /// For nodes that no import rule serves.
+    pub operators: Vec<Arc<OwnOperator>>,
 }
 
 impl Binding {
@@ -27,6 +32,7 @@ impl Binding {
             self.assumed_dims.entry(name.clone()).or_insert(size);
         }
         self.default_dim = self.default_dim.or(weaker.default_dim);
+        self.operators.extend(weaker.operators.iter().cloned());
         self
     }
 }

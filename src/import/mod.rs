@@ -6,12 +6,14 @@
 
 pub mod binding;
 pub mod onnx;
+mod own;
 mod sniff;
 
 use crate::diag::Diagnostic;
 use crate::graph::{Graph, Source, ValueId};
 
 pub use binding::Binding;
+pub use own::OwnOperator;
 
 /// What importing a model gives.
 #[derive(Clone, Debug)]

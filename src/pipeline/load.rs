@@ -1,10 +1,11 @@
 //! From what the user names to a graph: a file, or a model of the registry.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::diag::{Diagnostic, codes};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
-use crate::import::{Binding, Imported, onnx};
+use crate::import::{Binding, Imported, OwnOperator, onnx};
 use crate::reference::{signal, statistics};
 use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
@@ -32,19 +33,20 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)>
 /// A file that is there is read as it is, under the shapes that the working directory's registry has
 /// for its name; any other name must be a model of a registry.
 fn import(options: &Options, library: &Library) -> Outcome<Imported> {
+    let own = own_operators(library)?;
     let registries = registry::registries(Path::new(".")).map_err(super::one)?;
     let path = &options.model;
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
     let found = registry::find(&registries, &name).or_else(|| registry::find(&registries, &stem(path)));
     if path.exists() {
         let listed = found.filter(|(registry, _)| registry.is_local() || options.size == Size::Unit);
-        return onnx::load(path, &binding(options, listed.map(|(_, model)| model)));
+        return onnx::load(path, &binding(options, listed.map(|(_, model)| model), own));
     }
     let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
     let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
     match registry.file(model).map_err(super::one)? {
-        Some(ModelFile::Path(path)) => onnx::load(&path, &binding(options, Some(model))),
-        Some(ModelFile::Embedded { name, bytes }) => onnx::from_bytes(&name, bytes, &binding(options, Some(model))),
+        Some(ModelFile::Path(path)) => onnx::load(&path, &binding(options, Some(model), own)),
+        Some(ModelFile::Embedded { name, bytes }) => onnx::from_bytes(&name, bytes, &binding(options, Some(model), own)),
         None if options.binding != Binding::default() => {
             let message = format!("the shapes of {} are those of its operators; none can be given", model.name);
             Err(vec![Diagnostic::new(&codes::USAGE, message).help(format!("edit `operators:` of a {} here", registry::FILE))])
@@ -54,10 +56,31 @@ fn import(options: &Options, library: &Library) -> Outcome<Imported> {
 }
 
 /// What the user binds, then what the registry says.
-fn binding(options: &Options, model: Option<&Model>) -> Binding {
+fn binding(options: &Options, model: Option<&Model>, operators: Vec<Arc<OwnOperator>>) -> Binding {
     let listed = model.map(|model| model.shapes(options.size));
     let weaker = listed.map(|shapes| Binding { shapes: shapes.inputs.clone(), dims: shapes.dims.clone(), ..Binding::default() });
-    options.binding.clone().or(&weaker.unwrap_or_default())
+    options.binding.clone().or(&Binding { operators, ..weaker.unwrap_or_default() })
+}
+
+/// The operators that templates describe by a formula.
+fn own_operators(library: &Library) -> Outcome<Vec<Arc<OwnOperator>>> {
+    let (mut operators, mut errors) = (Vec::new(), Vec::new());
+    for template in library.templates() {
+        let manifest = &template.manifest;
+        let Some(own) = &manifest.own else { continue };
+        if onnx::serves(&own.name) {
+            let message = format!("{} is an operator of ONNX, which has its meaning already", own.name);
+            let error = Diagnostic::new(&codes::TEMPLATE_INVALID, message).at(&manifest.file, own.span);
+            errors.push(error.help("name the Map that it becomes: `implements: Map` with its `label:` and `body:`"));
+        }
+        operators.push(Arc::new(OwnOperator {
+            names: std::iter::once(&own.name).chain(&manifest.aliases).cloned().collect(),
+            label: own.name.clone(),
+            operands: manifest.inputs().iter().map(|operand| operand.name.clone()).collect(),
+            formula: own.reference.clone(),
+        }));
+    }
+    if errors.is_empty() { Ok(operators) } else { Err(errors) }
 }
 
 fn no_such_model(path: &Path, registries: &[Registry]) -> Diagnostic {

@@ -25,7 +25,7 @@ use super::manifest::{Implements, ProbeSpec};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::index::Index;
-use crate::expr::{Binary, Constant, Expr, ExprBuilder, Node};
+use crate::expr::{Binary, Constant, Expr, ExprBuilder, Node, Unary};
 use crate::graph::op::{Access, Conv, Lrn, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
 use crate::graph::{Cluster, Graph, NodeId, ValueId, Weight};
 use crate::shape::{Shape, Strides, contiguous_strides, display};
@@ -41,6 +41,8 @@ pub enum Probed {
     Value,
     Store,
     Body,
+    /// Anchors that no problem of the manifest leads to.
+    Unreached,
 }
 
 impl std::fmt::Display for Probed {
@@ -51,6 +53,7 @@ impl std::fmt::Display for Probed {
             Probed::Value => f.write_str("value"),
             Probed::Store => f.write_str("store"),
             Probed::Body => f.write_str("body"),
+            Probed::Unreached => f.write_str("unreached anchors"),
         }
     }
 }
@@ -298,6 +301,7 @@ impl Maker<'_> {
             (Implements::Softmax | Implements::Lrn, _) => false,
             (Implements::BatchNorm, Use::Prologue(position)) => manifest.inputs()[position].name != "VAR",
             (Implements::AveragePool | Implements::AdaptiveAveragePool, Use::Prologue(_)) => false,
+            (Implements::Map, _) => self.template.body(DType::F32)?.is_none_or(|body| keeps_integers(&body)),
             _ => true,
         };
         Ok(Probe {
@@ -370,6 +374,42 @@ impl Maker<'_> {
         }
         Ok(out)
     }
+}
+
+/// Whether integers stay integers on their way through an expression, so that nothing is rounded.
+fn keeps_integers(body: &Expr) -> bool {
+    body.nodes().iter().all(|(node, _)| match node {
+        Node::Read(_) | Node::Coordinate(_) | Node::Compare(..) | Node::Select(..) | Node::Cast(_) => true,
+        Node::Constant(Constant::Float(bits)) => f64::from_bits(*bits).fract() == 0.0,
+        Node::Constant(Constant::Int(_) | Constant::Bool(_)) => true,
+        Node::Unary(op, _) => match op {
+            Unary::Neg | Unary::Abs | Unary::Floor | Unary::Ceil | Unary::RoundEven | Unary::Not => true,
+            Unary::Exp
+            | Unary::Log
+            | Unary::Sqrt
+            | Unary::Rsqrt
+            | Unary::Sin
+            | Unary::Cos
+            | Unary::Tanh
+            | Unary::Erf
+            | Unary::Sigmoid => false,
+        },
+        Node::Binary(op, _, _) => match op {
+            Binary::Div | Binary::Pow => false,
+            Binary::Add
+            | Binary::Sub
+            | Binary::Mul
+            | Binary::DivTrunc
+            | Binary::DivFloor
+            | Binary::MinNan
+            | Binary::MaxNan
+            | Binary::MinNum
+            | Binary::MaxNum
+            | Binary::And
+            | Binary::Or
+            | Binary::Xor => true,
+        },
+    })
 }
 
 fn add_input(graph: &mut Graph, name: &str, shape: &[usize], role: Role) -> ValueId {

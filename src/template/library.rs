@@ -29,6 +29,7 @@ pub struct Template {
     pub name: String,
     pub manifest: Manifest,
     pub schedule: Vec<ScheduleEntry>,
+    pub schedule_file: Arc<SourceFile>,
     pub kernel: KernelFile,
 }
 
@@ -80,16 +81,22 @@ impl Library {
         }
         let mut templates = Vec::new();
         for name in names {
-            let read = |file: &str| {
-                let path = folder.join(&name).join(file);
-                let text = std::fs::read_to_string(&path).map_err(|_| missing(&path))?;
-                Ok(SourceFile::new(path.display().to_string(), text))
-            };
-            templates.push(Arc::new(Template::read(&name, read)?));
+            templates.push(Library::folder(&folder.join(name))?);
         }
         let rest = self.templates.into_iter().filter(|t| !templates.iter().any(|mine| mine.name == t.name)).collect::<Vec<_>>();
         templates.extend(rest);
         Ok(Library { templates })
+    }
+
+    /// The template whose three files lie in a folder; it has the folder's name.
+    pub fn folder(folder: &Path) -> Result<Arc<Template>> {
+        let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let read = |file: &str| {
+            let path = folder.join(file);
+            let text = std::fs::read_to_string(&path).map_err(|_| missing(&path))?;
+            Ok(SourceFile::new(path.display().to_string(), text))
+        };
+        Ok(Arc::new(Template::read(&name, read)?))
     }
 
     pub fn templates(&self) -> &[Arc<Template>] {
@@ -126,8 +133,9 @@ impl Template {
     fn read(name: &str, read: impl Fn(&str) -> Result<Arc<SourceFile>>) -> Result<Template> {
         let kernel = KernelFile::parse(&read("kernel.py")?)?;
         let manifest = Manifest::parse(&yaml::parse(&read("template.yaml")?)?)?;
-        let schedule = schedule::parse(&yaml::parse(&read("schedule.yaml")?)?)?;
-        let template = Template { name: name.to_owned(), manifest, schedule, kernel };
+        let schedule_file = read("schedule.yaml")?;
+        let schedule = schedule::parse(&yaml::parse(&schedule_file)?)?;
+        let template = Template { name: name.to_owned(), manifest, schedule, schedule_file, kernel };
         template.check()?;
         Ok(template)
     }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use super::expression::Expression;
 use crate::diag::Result;
+use crate::dtype::DType;
+use crate::expr::formula::Formula;
 use crate::graph::op::{Op, PoolKind};
 use crate::shape::Shape;
 use crate::source::{SourceFile, Span};
@@ -30,7 +32,7 @@ pub enum Implements {
 }
 
 impl Implements {
-    const ALL: [(Implements, &'static str); 9] = [
+    pub const ALL: [(Implements, &'static str); 9] = [
         (Implements::Conv, "Conv"),
         (Implements::MaxPool, "MaxPool"),
         (Implements::AveragePool, "AveragePool"),
@@ -72,7 +74,7 @@ pub enum KernelClass {
 }
 
 impl KernelClass {
-    const ALL: [(KernelClass, &'static str); 5] = [
+    pub const ALL: [(KernelClass, &'static str); 5] = [
         (KernelClass::Elementwise, "elementwise"),
         (KernelClass::MatMul, "matmul"),
         (KernelClass::Reduce, "reduce"),
@@ -142,11 +144,24 @@ pub struct ProbeSpec {
     pub numbers: Vec<(String, f64)>,
 }
 
+/// An operator that no import rule knows: `implements: com.example.Swoosh` with its `reference:`. In the
+/// graph it is the Map of this label.
+#[derive(Clone, Debug)]
+pub struct OwnOperator {
+    /// As messages name it: with its domain, unless it is the default one.
+    pub name: String,
+    /// Where the name stands in the file.
+    pub span: Span,
+    /// One element of the output, over the operands' elements.
+    pub reference: Formula,
+}
+
 /// A template's manifest.
 #[derive(Clone, Debug)]
 pub struct Manifest {
     pub file: Arc<SourceFile>,
     pub implements: Implements,
+    pub own: Option<OwnOperator>,
     /// Of the Maps that it serves; without one it serves every Map.
     pub label: Option<String>,
     /// The bodies of the Maps that it serves, over operand names.
@@ -180,16 +195,28 @@ const KEYS: &[&str] = &[
     "precision",
     "aliases",
     "probe",
+    "reference",
 ];
 
 impl Manifest {
     pub fn parse(yaml: &Yaml) -> Result<Manifest> {
         yaml.only_keys(KEYS)?;
-        let implements = named(yaml.require("implements")?, &Implements::ALL)?;
+        let (implements, own) = implements(yaml)?;
         let axes = axes(yaml.require("axes")?)?;
         let access = access(yaml.require("access")?, &axes)?;
-        let label = yaml.get("label")?.map(|l| l.as_str().map(str::to_owned)).transpose()?;
-        let body = list(yaml, "body", Expression::from_yaml)?;
+        let mut label = yaml.get("label")?.map(|l| l.as_str().map(str::to_owned)).transpose()?;
+        let mut body = list(yaml, "body", Expression::from_yaml)?;
+        if let Some(own) = &own {
+            for key in ["label", "body", "optional"] {
+                if let Some(value) = yaml.get(key)? {
+                    return Err(value.error(format!("`{key}` follows from `implements` and `reference` here; leave it out")));
+                }
+            }
+            label = Some(own.name.clone());
+            body = vec![Expression::from_yaml(yaml.require("reference")?)?];
+            let operands: Vec<(&str, DType)> = access[..access.len() - 1].iter().map(|o| (o.name.as_str(), DType::F32)).collect();
+            own.reference.over(&operands)?;
+        }
         if let (Some(body), None) = (yaml.get("body")?, &label) {
             return Err(body.error("a body belongs to a template of one label; name it with `label:`"));
         }
@@ -210,6 +237,7 @@ impl Manifest {
         Ok(Manifest {
             file: yaml.file.clone(),
             implements,
+            own,
             label,
             body,
             classes: list(yaml, "class", |y| named(y, &KernelClass::ALL))?,
@@ -238,6 +266,22 @@ impl Manifest {
     pub fn axis(&self, name: &str) -> Option<usize> {
         self.axes.iter().position(|a| a.name == name)
     }
+}
+
+/// A kind of operator, or an operator of the user's own, which has a formula.
+fn implements(yaml: &Yaml) -> Result<(Implements, Option<OwnOperator>)> {
+    let word = yaml.require("implements")?;
+    let Some(reference) = yaml.get("reference")? else {
+        let needs = "an operator of your own needs its formula: `reference: \"X * sigmoid(X)\"`";
+        return Ok((named(word, &Implements::ALL).map_err(|error| Box::new(error.help(needs)))?, None));
+    };
+    let name = word.as_str()?.to_owned();
+    if Implements::ALL.iter().any(|(_, known)| *known == name) {
+        return Err(reference.error(format!("{name} has its meaning already; a formula describes an operator of your own")));
+    }
+    let formula = Expression::from_yaml(reference)?;
+    let reference = Formula::new(&formula.file, &formula.ast);
+    Ok((Implements::Map, Some(OwnOperator { name, span: word.span, reference })))
 }
 
 fn list<T>(yaml: &Yaml, key: &str, item: impl Fn(&Yaml) -> Result<T>) -> Result<Vec<T>> {

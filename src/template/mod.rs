@@ -20,6 +20,7 @@ mod lists;
 pub mod manifest;
 mod matching;
 mod names;
+pub mod new;
 mod problem;
 mod rewrite;
 pub mod schedule;

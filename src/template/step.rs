@@ -8,11 +8,11 @@ use super::names::Names;
 use super::problem::Problem;
 use crate::diag::Result;
 use crate::dtype::DType;
+use crate::expr::Expr;
+use crate::expr::formula::Formula;
 use crate::expr::index::Index;
-use crate::expr::{Binary, Compare, Constant, Expr, ExprBuilder, ExprId, Unary};
 use crate::graph::op::{Map, Op, OutOfBounds, Role};
 use crate::graph::{Cluster, Graph, ValueId};
-use crate::syntax::ast::{BinaryOp, CompareOp, Expr as Ast, ExprKind, UnaryOp};
 
 /// A further operand of a kernel.
 #[derive(Clone, Debug)]
@@ -125,94 +125,7 @@ impl StepMaker<'_> {
     }
 }
 
-/// A scalar Python expression over named reads: `value + BIAS`, `max(X, 0)`, `where(X < 0, 0, X)`.
+/// An expression of a template over named reads.
 pub fn scalar(expression: &Expression, names: &[(&str, DType)]) -> Result<Expr> {
-    let mut scalar = Scalar { expression, names, builder: ExprBuilder::new() };
-    let root = scalar.value(&expression.ast, None)?;
-    Ok(scalar.builder.finish(root))
-}
-
-struct Scalar<'a> {
-    expression: &'a Expression,
-    names: &'a [(&'a str, DType)],
-    builder: ExprBuilder,
-}
-
-impl Scalar<'_> {
-    /// A number takes the dtype of what it stands beside.
-    fn value(&mut self, ast: &Ast, beside: Option<DType>) -> Result<ExprId> {
-        let dtype = beside.or_else(|| self.dtype(ast)).unwrap_or(DType::F32);
-        match &ast.kind {
-            ExprKind::Name(name) => match self.names.iter().position(|(n, _)| n == name) {
-                Some(k) => Ok(self.builder.read(k as u32, self.names[k].1)),
-                None => Err(self.expression.error(format!("unknown operand `{name}`"))),
-            },
-            ExprKind::Int(i) if dtype.is_integer() => Ok(self.constant(Constant::Int(*i), dtype)),
-            ExprKind::Int(i) => Ok(self.constant(Constant::float(*i as f64), dtype)),
-            ExprKind::Float(x) => Ok(self.constant(Constant::float(*x), dtype)),
-            ExprKind::Unary(UnaryOp::Neg, a) => {
-                let a = self.value(a, Some(dtype))?;
-                Ok(self.builder.unary(Unary::Neg, a))
-            }
-            ExprKind::Binary(op, a, b) => {
-                let op = match op {
-                    BinaryOp::Add => Binary::Add,
-                    BinaryOp::Sub => Binary::Sub,
-                    BinaryOp::Mul => Binary::Mul,
-                    BinaryOp::Div => Binary::Div,
-                    _ => return Err(self.expression.error("only + - * / are known here")),
-                };
-                self.binary(op, a, b, dtype)
-            }
-            ExprKind::Compare { left, rest } => {
-                let [(op, right)] = rest.as_slice() else { return Err(self.expression.error("one comparison at a time")) };
-                let op = match op {
-                    CompareOp::Eq => Compare::Eq,
-                    CompareOp::Ne => Compare::Ne,
-                    CompareOp::Lt => Compare::Lt,
-                    CompareOp::Le => Compare::Le,
-                    CompareOp::Gt => Compare::Gt,
-                    CompareOp::Ge => Compare::Ge,
-                    _ => return Err(self.expression.error("only comparisons of numbers are known here")),
-                };
-                let dtype = self.dtype(left).or_else(|| self.dtype(right)).unwrap_or(DType::F32);
-                let (a, b) = (self.value(left, Some(dtype))?, self.value(right, Some(dtype))?);
-                Ok(self.builder.compare(op, a, b))
-            }
-            ExprKind::Call { func, args, keywords } if keywords.is_empty() => match (func.as_name(), args.as_slice()) {
-                (Some("max"), [a, b]) => self.binary(Binary::MaxNan, a, b, dtype),
-                (Some("min"), [a, b]) => self.binary(Binary::MinNan, a, b, dtype),
-                (Some("where"), [c, a, b]) => {
-                    let c = self.value(c, None)?;
-                    let (a, b) = (self.value(a, Some(dtype))?, self.value(b, Some(dtype))?);
-                    Ok(self.builder.select(c, a, b))
-                }
-                _ => Err(self.expression.error("only max(a, b), min(a, b) and where(c, a, b) are known here")),
-            },
-            _ => Err(self.expression.error("a scalar expression over operands is needed here")),
-        }
-    }
-
-    fn binary(&mut self, op: Binary, a: &Ast, b: &Ast, dtype: DType) -> Result<ExprId> {
-        let (a, b) = (self.value(a, Some(dtype))?, self.value(b, Some(dtype))?);
-        if self.builder.dtype(a) != self.builder.dtype(b) {
-            return Err(self.expression.error("operands of different dtypes"));
-        }
-        Ok(self.builder.binary(op, a, b))
-    }
-
-    fn constant(&mut self, constant: Constant, dtype: DType) -> ExprId {
-        self.builder.node(crate::expr::Node::Constant(constant), dtype)
-    }
-
-    /// The dtype of the first operand in an expression.
-    fn dtype(&self, ast: &Ast) -> Option<DType> {
-        let mut found = None;
-        super::walk::each_expr(ast, &mut |e| {
-            if let (None, Some(name)) = (found, e.as_name()) {
-                found = self.names.iter().find(|(n, _)| *n == name).map(|(_, d)| *d);
-            }
-        });
-        found
-    }
+    Formula::new(&expression.file, &expression.ast).over(names)
 }

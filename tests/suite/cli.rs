@@ -18,8 +18,12 @@ fn refused(arguments: &[&str], expected: Expect) {
     std::fs::write(folder.path().join("weights.pt"), b"PK\x03\x04rest").unwrap();
     std::fs::write(folder.path().join("kernel.py"), b"import triton\n\n@triton.jit\ndef k(x_ptr):\n    pass\n").unwrap();
     let output = run(folder.path(), arguments);
-    let text = format!("exit {}\n{}", output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr));
-    expected.assert_eq(&text);
+    let said = String::from_utf8_lossy(&output.stderr);
+    // The last line points to the page of the code, for every refusal alike.
+    let (said, pointer) = said.trim_end().rsplit_once('\n').unwrap();
+    let code = said.split(['[', ']']).nth(1).unwrap();
+    assert_eq!(pointer, format!("for more: decompose explain {code}"));
+    expected.assert_eq(&format!("exit {}\n{said}\n", output.status.code().unwrap()));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 4, "something was left behind: {left:?}");
 }

@@ -107,3 +107,43 @@ fn an_anchor_that_no_problem_reaches_is_named() {
     let fault = unreached(&template, &[]).unwrap().fault.unwrap();
     assert_eq!((fault.code.id, fault.help.is_some()), ("T002", true));
 }
+
+/// A template that `template new` writes for an operator of the user's own.
+fn written(formula: &str) -> Arc<Template> {
+    let library = Library::embedded().unwrap();
+    let files = crate::template::new::files("own", "com.example.Own", Some(formula), &library).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    files.iter().for_each(|(file, text)| std::fs::write(own.join(file), text).unwrap());
+    Library::folder(&own).unwrap()
+}
+
+#[test]
+fn new_templates_hold_whatever_their_formula() {
+    for formula in [
+        "X * sigmoid(X)",
+        "max(X, 0) * max(X, 0)",
+        "where(A < B, A - B, A * 0.25)",
+        "tanh(X + B) / (2 + abs(C))",
+        "exp(-abs(X)) + log(1 + abs(X)) + sqrt(abs(X)) + erf(X)",
+        "min(X, Y) ** 2 - floor(X / 2)",
+        "sin(X) + cos(X)",
+    ] {
+        let faults: Vec<String> = faults(&written(formula)).iter().map(|fault| render(fault, false)).collect();
+        assert!(faults.is_empty(), "{formula}:\n{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn a_kernel_that_is_not_its_formula_is_caught() {
+    let template = written("X * 2");
+    let (kernel, folder) = (template.kernel.file.text().replace("x * 2.0", "x * 2.0 + 1"), tempfile::tempdir().unwrap());
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("kernel.py"), kernel).unwrap();
+    std::fs::write(own.join("template.yaml"), template.manifest.file.text()).unwrap();
+    std::fs::write(own.join("schedule.yaml"), template.schedule_file.text()).unwrap();
+    let faults = faults(&Library::folder(&own).unwrap());
+    assert!(faults[0].message.starts_with("the kernel as it stands, which is not the operator of template own ("), "{faults:?}");
+}

@@ -12,14 +12,14 @@ use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
 use super::attributes::Attributes;
 use super::external::External;
-use super::node::{Context, Failure, Known, Operand};
+use super::node::{Context, Failure, Known, Lower, Operand};
 use super::report::Report;
 use super::types::{self, Declared, Sizes};
-use super::{decode, limits, source, structure, table, tensor};
+use super::{decode, limits, ops, source, structure, table, tensor};
 use crate::diag::{Code, Diagnostic, codes};
 use crate::graph::op::View;
 use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
-use crate::import::{Absorbed, Binding, Imported};
+use crate::import::{Absorbed, Binding, Imported, OwnOperator};
 use crate::shape::{Shape, display};
 
 /// What a name of the file stands for.
@@ -29,6 +29,12 @@ pub(super) enum Value {
     Unsupported(String),
     /// Nothing: an error was reported.
     Wrong,
+}
+
+/// What lowers a node.
+enum Rule {
+    Table(Lower),
+    Own(Arc<OwnOperator>),
 }
 
 /// The graph under construction.
@@ -43,6 +49,8 @@ pub(super) struct Lowering<'m> {
     names: HashSet<String>,
     declared: HashMap<&'m str, Declared>,
     sizes: Sizes,
+    /// Served where no rule of the table is.
+    own: Vec<Arc<OwnOperator>>,
     report: Report,
     opaque: Vec<ValueId>,
     exposed: Vec<ValueId>,
@@ -128,6 +136,7 @@ impl<'m> Lowering<'m> {
                 .collect(),
             values,
             sizes,
+            own: binding.operators.clone(),
             report,
             opaque: Vec::new(),
             exposed: Vec::new(),
@@ -145,7 +154,7 @@ impl<'m> Lowering<'m> {
         if node.op_type.is_empty() {
             return self.wrong(node, &codes::MODEL_INVALID, "the operator name is empty".to_owned(), &source.node);
         }
-        let Some((most, lower)) = table::find(&node.domain, &node.op_type) else {
+        let Some((most, rule)) = self.rule(node, &source.operator) else {
             self.report.unsupported(
                 &codes::OP_UNSUPPORTED,
                 format!("operator {} is not supported", source.operator),
@@ -179,7 +188,11 @@ impl<'m> Lowering<'m> {
             absorbed: None,
             misdeclared: None,
         };
-        let result = lower(&mut context).and_then(|()| match context.attributes.unknown() {
+        let lowered = match &rule {
+            Rule::Table(lower) => lower(&mut context),
+            Rule::Own(own) => ops::own::lower(&mut context, own),
+        };
+        let result = lowered.and_then(|()| match context.attributes.unknown() {
             Some(name) => Err(Failure::invalid(format!(
                 "attribute `{name}` is not one of {} in opset {}",
                 source.operator,
@@ -203,6 +216,15 @@ impl<'m> Lowering<'m> {
             }
             Err(Failure::Invalid(code, message)) => self.wrong(node, code, message, &source.node),
         }
+    }
+
+    /// What lowers a node, and the most inputs that it may have.
+    fn rule(&self, node: &NodeProto, operator: &str) -> Option<(usize, Rule)> {
+        if let Some((most, lower)) = table::find(&node.domain, &node.op_type) {
+            return Some((most, Rule::Table(lower)));
+        }
+        let own = self.own.iter().find(|own| own.names.iter().any(|name| name == operator))?;
+        Some((own.operands.len(), Rule::Own(own.clone())))
     }
 
     /// Reports a node that is wrong; what stands behind it is passed over.

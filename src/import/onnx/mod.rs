@@ -37,6 +37,12 @@ const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
 /// Versions of the default operator set that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
 
+/// Whether an import rule serves an operator, named as in messages (`Conv`, `com.microsoft.Gelu`).
+pub fn serves(operator: &str) -> bool {
+    let (domain, op_type) = operator.rsplit_once('.').unwrap_or(("", operator));
+    table::find(domain, op_type).is_some()
+}
+
 /// Reads a model file. Every error found is returned, not just the first.
 pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let name = path.display().to_string();

@@ -102,7 +102,7 @@ fn message(change: (&str, &str, &str)) -> String {
 #[test]
 fn wrong_keys_types_and_expressions_have_a_place() {
     expect![[r#"
-        error[U007]: unknown key `clas`; known: implements, label, body, class, axes, access, optional, when, args, launches, precision, aliases, probe
+        error[U007]: unknown key `clas`; known: implements, label, body, class, axes, access, optional, when, args, launches, precision, aliases, probe, reference
          --> template.yaml:3:1
           |
         3 | clas: [elementwise]

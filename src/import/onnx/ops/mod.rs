@@ -17,6 +17,7 @@ pub(super) mod gather;
 pub(super) mod gemm;
 pub(super) mod lrn;
 pub(super) mod matmul;
+pub(super) mod own;
 pub(super) mod pad;
 pub(super) mod passing;
 mod pointwise;

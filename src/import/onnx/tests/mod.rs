@@ -4,6 +4,7 @@ mod bad_input;
 mod build;
 mod external;
 mod models;
+mod own;
 mod shapes;
 mod tract;
 mod unsupported;
