@@ -17,7 +17,7 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::emit::{self, Samples, numerics_seed};
 use crate::expr::{Constant, Expr, ExprBuilder, ExprId, Node};
-use crate::graph::op::{Access, Conv, Map, Op, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{Access, Conv, Lrn, Map, Op, OutOfBounds, Pool, PoolKind, View};
 use crate::graph::{Graph, NodeId, Producer, ValueId};
 use crate::reference::{self, Math, bins, seeded};
 use crate::rng::{Law, Seed, hash};
@@ -63,7 +63,7 @@ pub fn samples(graph: &Graph, nodes: &[NodeId], output: ValueId, seed: u64, alwa
     for value in graph.entering(nodes) {
         let source = match inputs::law(graph, nodes, value, Kind::Numerics) {
             Some(law) => Source::Law(law, numerics_seed(seed, &graph.value(value).name)),
-            None => Source::Elements(seeded::weight(graph, value, seed, always_seeded)?.tensor),
+            None => Source::Elements(seeded::weight(graph, value, seed, always_seeded)?.tensor()),
         };
         sources.insert(value, source);
     }
@@ -126,6 +126,7 @@ impl Sampler<'_> {
             Op::Conv(conv) => self.conv(node, conv, index),
             Op::Pool(pool) => self.pool(node, pool, index),
             Op::BatchNorm { epsilon } => self.batch_norm(node, *epsilon, index),
+            Op::Lrn(lrn) => self.lrn(node, lrn, index),
             Op::MatMul => self.matmul(node, index),
             Op::Softmax { axis } => self.softmax(node, *axis, index),
             Op::View(view) => {
@@ -230,6 +231,18 @@ impl Sampler<'_> {
         let x = self.element(self.operand(node, 0)?, index)?;
         let (gamma, beta, mean, variance) = (parameter(1)?, parameter(2)?, parameter(3)?, parameter(4)?);
         Ok((x - mean) / (variance + epsilon).sqrt() * gamma + beta)
+    }
+
+    fn lrn(&self, node: NodeId, lrn: &Lrn, index: &[usize]) -> Result<f64> {
+        let x = self.operand(node, 0)?;
+        let mut squares = 0.0;
+        let mut at = Shape::from_slice(index);
+        for channel in lrn.window(index[1], self.graph.shape(x)[1]) {
+            at[1] = channel;
+            squares += self.element(x, &at)?.powi(2);
+        }
+        let base = lrn.bias + lrn.alpha / lrn.size as f64 * squares;
+        Ok(self.element(x, index)? / libm::pow(base, lrn.beta))
     }
 
     fn matmul(&self, node: NodeId, index: &[usize]) -> Result<f64> {

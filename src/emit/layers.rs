@@ -188,6 +188,8 @@ fn walk(graph: &Graph, first: &[NodeId], other: &[NodeId], same: &mut BTreeMap<V
 fn operator(op: &Op) -> Op {
     match op {
         Op::Map(map) => Op::Map(crate::graph::op::Map { label: String::new(), ..map.clone() }),
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::View(_) => op.clone(),
+        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::MatMul | Op::Softmax { .. } | Op::View(_) => {
+            op.clone()
+        }
     }
 }

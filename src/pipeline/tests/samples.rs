@@ -18,7 +18,7 @@ fn samples_are_elements_of_the_reference() {
             let (nodes, output) = emit::computed(&plan, launch).unwrap();
             let mut env = Env::new();
             for exact in inputs::generate(graph, &nodes, &graph.entering(&nodes), Kind::Numerics, seed, &mut env).unwrap() {
-                env.set(exact, seeded::weight(graph, exact, seed, false).unwrap().tensor);
+                env.set(exact, seeded::weight(graph, exact, seed, false).unwrap().tensor());
             }
             reference::evaluate(graph, &nodes, &mut env, Math::F64).unwrap();
             let truth = env.get(output).unwrap().storage();
