@@ -28,6 +28,10 @@ use crate::template::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt
 /// U008 where the manifest names what its graphs lack.
 pub fn restore(manifest: &Manifest, imported: &Graph, rewritten: &Graph) -> diag::Result<(Plan, EmitOptions)> {
     let mut graph = rewritten.clone();
+    // A graph that was read covers itself; what it covers of the imported graph is said by operands.
+    for node in graph.node_ids().collect::<Vec<_>>() {
+        graph.set_covers(node, Vec::new());
+    }
     let kernels = manifest.kernels.iter().map(|kernel| bound(kernel).map(Arc::new)).collect::<diag::Result<Vec<_>>>()?;
     let find = |graph: &Graph, name: &str| graph.find(name).ok_or_else(|| absent(name));
     let mut launches = Vec::new();

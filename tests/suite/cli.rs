@@ -224,7 +224,15 @@ fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
     relu_with(folder.path(), "when: \"1 // (X.rank - X.rank)\"\n");
     let output = run(folder.path(), &["pool.onnx", "--templates", "mine"]);
     let text = format!("exit {}\n{}", output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr));
-    expect![[r#""#]].assert_eq(&text);
+    expect![[r#"
+        exit 2
+        error[S002]: division by zero
+          --> mine/relu/template.yaml:13:8
+           |
+        13 | when: "1 // (X.rank - X.rank)"
+           |        ^^^^^^^^^^^^^^^^^^^^^^ invalid expression
+    "#]]
+    .assert_eq(&text);
     assert!(!folder.path().join("pool-suite").exists());
 }
 
@@ -249,7 +257,12 @@ fn reasons_of_a_plan_are_told_a_launch() {
     std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
     let output = run(folder.path(), &["plan", "pool.onnx", "--why"]);
     assert_eq!(output.status.code(), Some(3));
-    expect![[r#""#]].assert_eq(&String::from_utf8_lossy(&output.stdout));
+    expect![[r#"
+        launch 0 r: relu computes r (relu)
+          stops here: y (adaptive_average_pool) reads its output and is no pointwise operator
+        missing y (adaptive_average_pool): [T003] no template serves `adaptive_average_pool` of f32 2×5×33
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&output.stdout));
     let output = run(folder.path(), &["plan", "resnet50.onnx", "--why"]);
     let text = String::from_utf8_lossy(&output.stdout);
     let launch = |n: usize| {
@@ -257,7 +270,20 @@ fn reasons_of_a_plan_are_told_a_launch() {
         lines.take_while(|line| !line.starts_with(&format!("launch {} ", n + 1))).collect::<Vec<_>>().join("\n") + "\n"
     };
     let shown = [0, 1, 5, 55].map(launch).concat();
-    expect![[r#""#]].assert_eq(&shown);
+    expect![[r#"
+        launch 0 conv1: conv2d_resnet computes bn1 (conv), relu (relu)
+          rule fold_batchnorm at bn1 (conv) absorbed conv1 (conv)
+          stops here: maxpool (max_pool) reads its output and is no pointwise operator
+        launch 1 maxpool: maxpool2d computes maxpool (max_pool)
+          stops here: 2 nodes read its output: layer1.0.bn1 (conv), layer1.0.downsample.1 (conv)
+        launch 5 layer1.0.downsample.0: conv2d_resnet computes layer1.0.downsample.1 (conv), layer1.0.relu_2 (add_relu)
+          rule fold_batchnorm at layer1.0.downsample.1 (conv) absorbed layer1.0.downsample.0 (conv)
+          rule compose_maps at layer1.0.relu_2 (add_relu) absorbed layer1.0.add (add)
+          stops here: 2 nodes read its output: layer1.1.bn1 (conv), layer1.1.relu_2 (add_relu)
+        launch 55 fc: matmul computes fc (matmul), fc (add)
+          stops here: the model returns its output
+    "#]]
+    .assert_eq(&shown);
     let output = run(folder.path(), &["plan", "resnet50.onnx", "--why", "--json"]);
     let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let why = plan["why"].as_array().unwrap();
