@@ -246,6 +246,16 @@ x0 = torch.tensor([-2.25, 1.25, -0.75, 2.75, 0.75, -1.25], dtype=torch.float64).
 y = torch.softmax(x0, dim=0)
 check("softmax", y, torch.tensor([0.03911257327, 0.1797341135, 0.1752903921, 0.805512412, 0.7855970346, 0.01475347446], dtype=torch.float64).reshape(3, 2))
 
+# lrn
+x0 = torch.tensor([-2.25, 1.25, -0.75, 2.75, 0.75, -1.25, 2.25, 0.25, -1.75, 1.75, -0.25, -2.25], dtype=torch.float64).reshape(1, 4, 3)
+y = F.local_response_norm(x0, 3, alpha=0.5, beta=0.75, k=2.0)
+check("lrn", y, torch.tensor([-0.7803038982, 0.6577064614, -0.3946238768, 0.8289262854, 0.3933193342, -0.5676934945, 0.7146331337, 0.1425677859, -0.6675662428, 0.7060729434, -0.1475000393, -0.90780807], dtype=torch.float64).reshape(1, 4, 3))
+
+# lrn over an even window
+x0 = torch.tensor([-2.25, 1.25, -0.75, 2.75, 0.75, -1.25], dtype=torch.float64).reshape(2, 3)
+y = F.local_response_norm(x0.unsqueeze(-1).flip(1), 2, alpha=0.5, beta=0.75, k=2.0).flip(1).squeeze(-1)
+check("lrn over an even window", y, torch.tensor([-0.8509530624, 0.6228862335, -0.4237949902, 0.9666135857, 0.3737317401, -0.6501692423], dtype=torch.float64).reshape(2, 3))
+
 # reshape
 x0 = torch.tensor([-2.25, 1.25, -0.75, 2.75, 0.75, -1.25], dtype=torch.float64).reshape(2, 3)
 y = x0.reshape(3, 2)
