@@ -5,6 +5,7 @@ mod args;
 mod exit;
 mod inspect;
 mod json;
+mod mutate;
 mod options;
 mod print;
 mod progress;
@@ -65,6 +66,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Inspect(args)) => inspect::run(args),
         Some(Verb::Plan(args)) => plan(args),
         Some(Verb::Verify(args)) => verify(args, cancel),
+        Some(Verb::Mutate(args)) => mutate::run(args),
         Some(Verb::Emulate(_)) => refused("emulate"),
         Some(Verb::Lint(_)) => refused("lint"),
         Some(Verb::Convert(_)) => refused("convert"),

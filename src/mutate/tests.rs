@@ -1,0 +1,3 @@
+//! The engine on the built-in templates.
+
+use super::*;
