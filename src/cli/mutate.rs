@@ -84,8 +84,7 @@ fn table(of: &str, rows: Vec<(String, Counts)>, total: Option<Counts>) -> String
 
 fn line(mutant: &Mutant) -> String {
     let what = match &mutant.outcome {
-        report::Outcome::Equivalent(report::Argument::SameKernel) => "  the same kernel".to_owned(),
-        report::Outcome::Equivalent(report::Argument::Listed(argument)) => format!("  {argument}"),
+        report::Outcome::Equivalent(argument) => format!("  {}", argued(argument)),
         report::Outcome::Caught { case, code, named, message } => {
             let named = match named {
                 Named::Exact => "at its line".to_owned(),
@@ -100,6 +99,16 @@ fn line(mutant: &Mutant) -> String {
     };
     let what = if what.is_empty() { what } else { format!("{what}\n") };
     format!("{} | {}\n{what}", mutant.subject, mutant.key)
+}
+
+/// Why a mutation is no mistake.
+fn argued(argument: &report::Argument) -> &str {
+    match argument {
+        report::Argument::SameKernel => "the same kernel and launch",
+        report::Argument::Unobserved => "masked lanes reach no store, address or branch",
+        report::Argument::SameRun => "the same bits at the one shape that the wrapper serves",
+        report::Argument::Listed(argument) => argument,
+    }
 }
 
 fn place(place: Option<&Place>) -> String {
@@ -124,8 +133,7 @@ fn json(report: &Report) -> String {
     let mutant = |m: &Mutant| {
         let key = &m.key;
         let (outcome, detail) = match &m.outcome {
-            report::Outcome::Equivalent(report::Argument::SameKernel) => ("equivalent", serde_json::json!("same kernel")),
-            report::Outcome::Equivalent(report::Argument::Listed(argument)) => ("equivalent", serde_json::json!(argument)),
+            report::Outcome::Equivalent(argument) => ("equivalent", serde_json::json!(argued(argument))),
             report::Outcome::Caught { case, code, named, message: _ } => {
                 let rank = match named {
                     Named::Exact => Some(0),
@@ -151,4 +159,16 @@ fn json(report: &Report) -> String {
         "mutants": report.mutants.iter().map(mutant).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
+}
+
+#[cfg(test)]
+mod whole {
+    #[test]
+    #[ignore]
+    fn table() {
+        let library = super::Library::embedded().unwrap();
+        let selection = super::Selection { library: &library, subjects: vec![], operators: super::mutate::operators::ALL, every: 1, jobs: 2 };
+        let report = super::mutate::run::run(&selection, &|_| {}).unwrap_or_else(|e| panic!("{}", crate::diag::render::render(&e, false)));
+        std::fs::write(concat!("/tm", "p/mutate/all2.txt"), super::tables(&report, true)).unwrap();
+    }
 }

@@ -6,8 +6,10 @@
 
 pub mod alive;
 pub mod bound;
+pub mod causes;
 pub mod chain;
 pub mod compare;
+pub mod counterfactual;
 pub mod cpu;
 pub mod diagnose;
 pub mod exact;
@@ -17,6 +19,7 @@ pub mod kernel;
 pub mod layout;
 pub mod prepare;
 pub mod probe;
+pub mod special;
 pub mod stored;
 pub mod subject;
 pub mod verdict;

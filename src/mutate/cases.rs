@@ -2,9 +2,8 @@
 //! do.
 //!
 //! For every template, the user's own included, the problems of its `probe:` give the kernel as it
-//! stands, one with an epilogue that reads a full operand and one along each axis, and one with a
-//! prologue; one more is bound for a target of few cores, which takes the looped entry. For the
-//! built-in templates `cases/*.txt` adds graphs whose sizes leave a tail in every blocked axis, with
+//! stands, with an epilogue and with a prologue ([`around`]), and bound for a target of two cores,
+//! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a tail in every blocked axis, with
 //! groups, padding, dilation, batches and fused epilogues; they are planned as a model is.
 //!
 //! Emission and verification are the ordinary ones: nothing here is known to the checks.
@@ -17,12 +16,15 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::{self, EmitOptions, Files};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
-use crate::graph::{Cluster, Graph, text};
+use crate::graph::{Cluster, Graph, Op, text};
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{Ascend, Target};
-use crate::template::check::{self, Probed};
-use crate::template::{BindOptions, Library, Template};
+use crate::template::check::{self, Probe, Probed};
+use crate::template::manifest::Implements;
+use crate::template::{self, BindOptions, Library, Template};
+
+use super::around;
 
 static CASES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/mutate/cases");
 
@@ -43,27 +45,75 @@ pub struct Case {
 /// # Errors
 /// What binding and emission refuse, with the case's name.
 pub fn of_template(template: &Arc<Template>, library: &Library) -> Result<Vec<Case>> {
-    let gpu = target(false);
-    let mut cases = Vec::new();
     let own = Library::only(template);
-    let mut looped = false;
+    let (mut cases, mut apart) = (Vec::new(), Vec::new());
+    let mut add = |name: &str, graph: &Graph, cluster: &Cluster, looped: bool| -> Result<()> {
+        cases.extend(planned(name, graph, graph, vec![cluster.clone()], &own, &target(looped), &template.name)?);
+        Ok(())
+    };
     for probe in check::probes(template)? {
-        let (graph, cluster) = (&probe.graph, &probe.cluster);
-        // Layouts of a plan come from views: operands that lie apart are cases of `cases/*.txt`.
-        if probe.moved.is_some() || prepared_prologue(graph, cluster) {
+        if probe.moved.is_some() {
+            apart.push(probe);
             continue;
         }
-        cases.extend(planned(&probe.name, graph, graph, vec![cluster.clone()], &own, &gpu, &template.name)?);
-        if !looped && matches!(probe.probed, Probed::Alone | Probed::Body) {
-            looped = true;
-            let name = format!("{}, looped", probe.name);
-            cases.extend(planned(&name, graph, graph, vec![cluster.clone()], &own, &target(true), &template.name)?);
+        if !matches!(probe.probed, Probed::Alone | Probed::Body) {
+            continue;
         }
+        add(&probe.name, &probe.graph, &probe.cluster, false)?;
+        if template.takes_epilogues() {
+            let (graph, cluster) = around::with_epilogue(&probe.graph, &probe.cluster);
+            add(&format!("{}, with an epilogue", probe.name), &graph, &cluster, false)?;
+        }
+        // The operands of a Map take no prologues: fusion composes Maps instead.
+        let positions = probe.graph.node(probe.cluster.anchor).inputs.len();
+        for position in (0..positions).filter(|_| template.manifest.implements != Implements::Map) {
+            if let Some((graph, cluster)) = around::with_prologue(&probe.graph, &probe.cluster, position) {
+                add(&format!("{}, with a prologue", probe.name), &graph, &cluster, false)?;
+            }
+        }
+        add(&format!("{}, looped", probe.name), &probe.graph, &probe.cluster, true)?;
     }
     for (name, graph) in listed(&template.name)? {
-        cases.extend(as_a_model(&name, &graph, library, &gpu, &template.name)?);
+        for looped in [false, true] {
+            let name = if looped { format!("{name}, looped") } else { name.clone() };
+            cases.extend(as_a_model(&name, &graph, library, &target(looped), &template.name)?);
+        }
+        cases.extend(with_maps_around(&name, &graph, &own, &template.name)?);
+    }
+    for probe in apart {
+        cases.extend(lying_apart(&probe, &own, &template.name)?);
     }
     Ok(cases)
+}
+
+/// A listed graph of one operator with Maps around it.
+fn with_maps_around(name: &str, graph: &Graph, own: &Library, subject: &str) -> Result<Vec<Case>> {
+    let computing: Vec<_> = graph.node_ids().filter(|&n| !matches!(graph.node(n).op, Op::View(_))).collect();
+    let [anchor] = computing[..] else { return Ok(Vec::new()) };
+    let cluster = Cluster::of(anchor);
+    if cluster.output(graph) != graph.outputs()[0] || matches!(graph.node(anchor).op, Op::Map(_)) {
+        return Ok(Vec::new());
+    }
+    let (fused, around) = around::with_epilogue(graph, &cluster);
+    let mut cases = planned(&format!("{name}, with an epilogue"), &fused, &fused, vec![around], own, &target(false), subject)?;
+    for position in 0..graph.node(anchor).inputs.len() {
+        if let Some((fused, around)) = around::with_prologue(graph, &cluster, position) {
+            cases.extend(planned(&format!("{name}, with a prologue"), &fused, &fused, vec![around], own, &target(false), subject)?);
+        }
+    }
+    Ok(cases)
+}
+
+/// A probe with one operand that lies apart in its storage: a layout that views do not make, so that no
+/// stride is 1 or another's.
+fn lying_apart(probe: &Probe, own: &Library, subject: &str) -> Result<Vec<Case>> {
+    let target = target(false);
+    let bind: select::build::Bind = &|graph, cluster, _| {
+        template::bind(graph, cluster, &|v| probe.layout(v), own, &target, BindOptions::default())
+    };
+    let graph = &probe.graph;
+    let planned = select::build::build("case", Arc::new(graph.clone()), graph, vec![probe.cluster.clone()], bind)?;
+    emitted(&probe.name, planned, subject)
 }
 
 /// The cases whose `run.py` is mutated.
@@ -80,11 +130,6 @@ fn target(looped: bool) -> Target {
     let default = Target::all().iter().find(|t| t.name == crate::target::DEFAULT).copied().unwrap_or(Target::all()[0]);
     let facts = Target::all().iter().find_map(|t| t.ascend).filter(|_| looped);
     Target { ascend: facts.map(|facts| Ascend { cube_cores: 2, vector_cores: 2, ..facts }), ..default }
-}
-
-/// Prologues on weights belong to weight preparation, and no plan makes them.
-fn prepared_prologue(graph: &Graph, cluster: &Cluster) -> bool {
-    cluster.prologues.iter().any(|&(_, node)| graph.is_prepared(graph.node(node).outputs[0]))
 }
 
 /// The graphs of `cases/<subject>.txt`, with their names.
@@ -121,6 +166,10 @@ fn planned(
     subject: &str,
 ) -> Result<Vec<Case>> {
     let planned = select::plan("case", Arc::new(imported.clone()), graph, clusters, library, target, BindOptions::default())?;
+    emitted(name, planned, subject)
+}
+
+fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Case>> {
     if let Some((_, reason)) = planned.missing.into_iter().next() {
         return Err(Box::new(reason.note(format!("case: {name}"))));
     }

@@ -2,13 +2,19 @@
 
 use super::judge::Named;
 use super::mutation::Key;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, codes};
 
 /// Why a mutation is no mistake.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// In every case the specialised, simplified kernels and launches are the same.
     SameKernel,
+    /// A masked lane that no store, address or branch ever depends on: the load without `other` leaves
+    /// its masked lanes undefined, and no undefined lane was seen there in any case.
+    Unobserved,
+    /// An edit of a wrapper, which serves one shape alone: at it, every program keeps all rules, and the
+    /// output is the same bit for bit on random numbers.
+    SameRun,
     /// From the list.
     Listed(String),
 }
@@ -54,9 +60,15 @@ impl Mutant {
 fn named_right(code: &str, named: Named) -> bool {
     match named {
         Named::Exact => true,
-        Named::Ranked(k) => code.starts_with(['B', 'C']) && k <= 3,
+        Named::Ranked(k) => has_no_line(code) && k <= 3,
         Named::No => false,
     }
+}
+
+/// Whether a message of this code has lines to look at and none of its own: wrong values, wrong shapes,
+/// elements that nothing wrote.
+fn has_no_line(code: &str) -> bool {
+    code.starts_with(['B', 'C']) || code == codes::NEVER_WRITTEN.id
 }
 
 /// The counts of a row of the table.
@@ -70,12 +82,12 @@ pub struct Counts {
     pub broken: usize,
     /// Caught with the right line.
     pub named: usize,
-    /// Caught by a message with a place of its own (every code but B and C), and of these at the line.
+    /// Caught by a message with a line of its own, and of these at the line.
     pub placed: usize,
     pub placed_right: usize,
     /// Of those not at the line, within the first three lines to look at.
     pub placed_ranked: usize,
-    /// Caught by its values or shapes, and of these within the first three lines.
+    /// Caught by what has no line of its own (values, shapes, gaps), and of these within the first three lines.
     pub valued: usize,
     pub valued_right: usize,
 }
@@ -92,7 +104,7 @@ impl Counts {
                 let right = named_right(code, *named);
                 self.caught += 1;
                 self.named += usize::from(right);
-                if code.starts_with(['B', 'C']) {
+                if has_no_line(code) {
                     self.valued += 1;
                     self.valued_right += usize::from(right);
                 } else {

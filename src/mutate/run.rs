@@ -1,7 +1,7 @@
 //! Runs all mutations of the chosen subjects, in parallel, with a result that does not depend on the
 //! number of threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use super::equivalent::Listed;
 use super::generate;
 use super::judge::{self, Fingerprint, Trial};
 use super::mutation::{Key, Mutation};
-use super::operators::Operator;
+use super::operators::{self, Operator};
 use super::report::{Argument, Mutant, Outcome, Report};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::SourceFile;
@@ -121,17 +121,60 @@ fn mutants(selection: &Selection, subject: &str, cases: &[Ready], listed: &Liste
         let outcome = outcome(subject, &key, &places[&key], cases, listed);
         Mutant { subject: subject.to_owned(), key, outcome }
     });
-    judged.collect()
+    let mut mutants: Vec<Mutant> = judged.collect();
+    unobserved(&mut mutants);
+    mutants
+}
+
+/// Loads whose masked lanes reach nothing: without `other` those lanes are undefined, and that none was
+/// seen at a store, address or branch in any case shows that what stands in them does not matter.
+fn unobserved(mutants: &mut [Mutant]) {
+    let mut free: BTreeSet<(String, String, String, usize)> = BTreeSet::new();
+    let place = |key: &Key, from: String| (key.function.clone(), key.line.clone(), from, key.ordinal);
+    for mutant in mutants.iter_mut().filter(|m| m.key.operator == "other missing" && matches!(m.outcome, Outcome::Escaped)) {
+        mutant.outcome = Outcome::Equivalent(Argument::Unobserved);
+        free.insert(place(&mutant.key, mutant.key.from.clone()));
+    }
+    for mutant in mutants.iter_mut().filter(|m| m.key.operator == "other value" && matches!(m.outcome, Outcome::Escaped)) {
+        if free.contains(&place(&mutant.key, format!("other={}", mutant.key.from))) {
+            mutant.outcome = Outcome::Equivalent(Argument::Unobserved);
+        }
+    }
+}
+
+/// Entries of the list that are no longer made in a subject, or that are caught.
+///
+/// # Errors
+/// As [`run`].
+pub fn stale(library: &Library, subject: &str, listed: &Listed) -> Result<Vec<String>> {
+    let cases = ready(library, subject)?;
+    let mut wanted: BTreeMap<String, bool> =
+        listed.entries().filter(|(s, _, _)| *s == subject).map(|(_, key, _)| (key.to_owned(), false)).collect();
+    for ready in &cases {
+        for mutation in generate::mutations(&ready.module, operators::ALL) {
+            if let Some(lives) = wanted.get_mut(&mutation.key.to_string()) {
+                match judge::trial(&ready.case, &ready.file, &ready.fingerprint, &mutation) {
+                    Trial::Same | Trial::Passed | Trial::SameRun => *lives = true,
+                    Trial::Caught { .. } | Trial::Refused(_) | Trial::Broken(_) => {
+                        wanted.remove(&mutation.key.to_string());
+                    }
+                }
+            }
+        }
+    }
+    let all = listed.entries().filter(|(s, _, _)| *s == subject);
+    Ok(all.map(|(_, key, _)| key.to_owned()).filter(|key| wanted.get(key) != Some(&true)).collect())
 }
 
 /// Tries a mutation in its cases until one tells.
 fn outcome(subject: &str, key: &Key, places: &[(usize, Mutation)], cases: &[Ready], listed: &Listed) -> Outcome {
-    let mut same = true;
+    let (mut same, mut same_run) = (true, true);
     for (at, mutation) in places {
         let ready = &cases[*at];
         match judge::trial(&ready.case, &ready.file, &ready.fingerprint, mutation) {
             Trial::Same => {}
-            Trial::Passed => same = false,
+            Trial::SameRun => same = false,
+            Trial::Passed => (same, same_run) = (false, false),
             Trial::Caught { code, named, message } => {
                 return Outcome::Caught { case: ready.case.name.clone(), code, named, message };
             }
@@ -141,6 +184,7 @@ fn outcome(subject: &str, key: &Key, places: &[(usize, Mutation)], cases: &[Read
     }
     match listed.argument(subject, key) {
         _ if same => Outcome::Equivalent(Argument::SameKernel),
+        _ if same_run => Outcome::Equivalent(Argument::SameRun),
         Some(argument) => Outcome::Equivalent(Argument::Listed(argument.to_owned())),
         None => Outcome::Escaped,
     }
