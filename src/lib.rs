@@ -26,5 +26,6 @@ pub mod fuse;
 pub mod select;
 pub mod emit;
 pub mod conform;
+pub mod mutate;
 pub mod pipeline;
 pub mod cli;

@@ -37,6 +37,7 @@ const LAYERS: &[&str] = &[
     "select",
     "emit",
     "conform",
+    "mutate",
     "repair",
     "pipeline",
     "cli",

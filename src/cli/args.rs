@@ -40,6 +40,8 @@ pub enum Verb {
     Plan(PlanArgs),
     /// Verify a suite again: what changed since the last verification, or all of it
     Verify(VerifyArgs),
+    /// Break templates on purpose and show which mistakes verification catches and names
+    Mutate(MutateArgs),
     /// Not offered yet
     #[command(hide = true)]
     Emulate(Refused),
@@ -291,6 +293,24 @@ pub struct CompletionsArgs {
 pub struct ExplainArgs {
     /// A code of a message (A001)
     pub code: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct MutateArgs {
+    /// Templates to break, or `run.py` [default: all]
+    #[arg(value_name = "TEMPLATE")]
+    pub subjects: Vec<String>,
+    /// A folder of operator templates beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
+    /// Only every N-th mutation of each operator
+    #[arg(long, value_name = "N")]
+    pub every: Option<usize>,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
 }
 
 /// Which of the registry's shapes.

@@ -8,6 +8,7 @@ mod exit;
 mod explain;
 mod inspect;
 mod json;
+mod mutate;
 mod options;
 mod print;
 mod progress;
@@ -68,6 +69,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Inspect(args)) => inspect::run(args, cancel),
         Some(Verb::Plan(args)) => plan(args, cancel),
         Some(Verb::Verify(args)) => verify(args, cancel),
+        Some(Verb::Mutate(args)) => mutate::run(args),
         Some(Verb::Emulate(_)) => refused("emulate"),
         Some(Verb::Lint(_)) => refused("lint"),
         Some(Verb::Convert(_)) => refused("convert"),

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::execute::{Cost, Executor};
-use crate::conform::kernel::{covered, located, lost};
+use crate::conform::causes::located;
+use crate::conform::kernel::{covered, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
@@ -232,7 +233,7 @@ impl<'s> Chain<'s> {
         let comparison = compare::compare(&got, expected, &derived);
         let name = &graph.value(launch.output).name;
         let finding = diagnose::examine(name, &got, expected, &derived, &comparison);
-        let mismatch = finding.map(|finding| located(subject, launch, finding, "chain"));
+        let mismatch = finding.map(|finding| located(subject, launch, finding, "chain", None));
         let dead = match graph.value(launch.output).producer {
             Producer::Node { node, .. } => alive::check(&subject.manifest.model, &launch.layer, &graph.node(node).op, &got),
             Producer::Input(_) | Producer::Weight(_) => None,

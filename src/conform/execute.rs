@@ -13,8 +13,9 @@ use crate::dtype::Carrier;
 use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
 use crate::host::trace::Fill;
 use crate::host::{Event, HostTensor, KernelArg, KernelLaunch, Modules, Trace};
-use crate::kernel::{self, ArgSpec, Specialization};
+use crate::kernel::{self, ArgSpec, Kernel, Specialization, Verified};
 use crate::syntax::Constant;
+use crate::syntax::ast::Module;
 use crate::tensor::Storage;
 
 /// What one launch cost.
@@ -68,12 +69,21 @@ impl<'a> Executor<'a> {
         Ok(Cost { wall_seconds: wall.elapsed().as_secs_f64(), cpu_seconds: cpu::seconds() - busy, programs: report.programs })
     }
 
-    /// The compiled kernel and its run-time arguments.
-    fn prepare(&self, launch: &KernelLaunch) -> Result<(Arc<Program>, Vec<Arg>)> {
-        let module = self
-            .modules
-            .ast(&launch.module)
-            .ok_or_else(|| Diagnostic::new(&codes::INTERNAL, format!("no module {}", launch.module)))?;
+    /// The kernel of a launch, specialised for its arguments.
+    pub fn verified(&self, launch: &KernelLaunch) -> Result<Verified<Kernel>> {
+        let module = self.module(launch)?;
+        let (specs, _) = self.specialised(launch)?;
+        kernel::compile(module, &launch.function, &Specialization { args: specs, ..Specialization::default() })
+    }
+
+    fn module(&self, launch: &KernelLaunch) -> Result<&Module> {
+        let missing = || Box::new(Diagnostic::new(&codes::INTERNAL, format!("no module {}", launch.module)));
+        self.modules.ast(&launch.module).ok_or_else(missing)
+    }
+
+    /// What is known of each parameter at compile time, and the run-time arguments.
+    fn specialised(&self, launch: &KernelLaunch) -> Result<(Vec<(String, ArgSpec)>, Vec<Arg>)> {
+        let module = self.module(launch)?;
         let constexprs = kernel::constexpr_params(module, &launch.function)?;
         let mut specs = Vec::new();
         let mut args = Vec::new();
@@ -101,12 +111,18 @@ impl<'a> Executor<'a> {
             };
             specs.push((name.clone(), spec));
         }
+        Ok((specs, args))
+    }
+
+    /// The compiled kernel and its run-time arguments.
+    fn prepare(&self, launch: &KernelLaunch) -> Result<(Arc<Program>, Vec<Arg>)> {
+        let (specs, args) = self.specialised(launch)?;
         let key =
             (launch.module.clone(), launch.function.clone(), specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect());
         if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok((program.clone(), args));
         }
-        let verified = kernel::compile(module, &launch.function, &Specialization { args: specs, ..Specialization::default() })?;
+        let verified = self.verified(launch)?;
         let program = Arc::new(Program::compile(&verified)?);
         self.programs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, program.clone());
         Ok((program, args))

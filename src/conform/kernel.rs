@@ -5,6 +5,9 @@
 //!    that a dropped term or a wrong coordinate cannot hide;
 //! 2. *numerics*: seeded real numbers under a derived bound.
 //!
+//! and once more with a NaN and both infinities among the activations, which must come out at the same
+//! places.
+//!
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
@@ -12,12 +15,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::compare::Comparison;
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{compare, diagnose, exact, layout, planned, prepare};
+use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, planned, prepare, special};
 use crate::diag::{Class, Diagnostic, Place, Result, codes};
 use crate::emit::manifest::SlotEntry;
 use crate::emulate::{self, BufferId, Memory, View};
@@ -30,11 +34,7 @@ use crate::tolerance::Precision;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
-    let passes = pass(subject, executor, launch, Kind::Structure).and_then(|structure| match structure.mismatch {
-        Some(_) => Ok(structure),
-        None => Ok(Outcome { exact: structure.exact, ..pass(subject, executor, launch, Kind::Numerics)? }),
-    });
-    match passes {
+    match passes(subject, executor, launch) {
         Ok(Outcome { error, exact, mismatch, cost }) => Verdict {
             bit_equal: Some(exact),
             word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
@@ -44,7 +44,7 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             diagnostics: with_grid(subject, launch, mismatch),
         },
         Err(diagnostic) => {
-            let fault = Verdict::fault(*diagnostic);
+            let fault = Verdict::fault(*causes::behind(subject, launch, diagnostic));
             Verdict { diagnostics: with_grid(subject, launch, fault.diagnostics), ..fault }
         }
     }
@@ -59,6 +59,20 @@ fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item =
     found
 }
 
+/// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
+fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
+    let structure = pass(subject, executor, launch, Kind::Structure)?;
+    if structure.mismatch.is_some() {
+        return Ok(structure);
+    }
+    let numerics = Outcome { exact: structure.exact, ..pass(subject, executor, launch, Kind::Numerics)? };
+    if numerics.mismatch.is_some() {
+        return Ok(numerics);
+    }
+    let mismatch = special_values(subject, executor, launch)?;
+    Ok(Outcome { mismatch, ..numerics })
+}
+
 struct Outcome {
     error: Error,
     /// Held to bit-equality.
@@ -67,35 +81,67 @@ struct Outcome {
     cost: Cost,
 }
 
-fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> Result<Outcome> {
-    let graph = &subject.imported;
-    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-    let nodes = upstream(graph, &[launch.output], &given);
-    let mut env = Env::new();
-    let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.manifest.seed, &mut env)?;
-    for value in missing {
-        env.set(value, subject.weight(value)?);
-    }
-    let storages = storages(subject, launch, &mut env)?;
-    let (got, cost) = emulated(subject, executor, launch, storages)?;
-    let expected = Expected::of(subject, launch, &nodes, env, kind)?;
-    let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
-    let finding = diagnose::examine(&output_name(launch), &got, &expected.tensor, &expected.derived, &comparison);
-    let mismatch = finding.map(|finding| located(subject, launch, finding, kind.name()));
-    let exact = expected.derived.bound.is_none();
-    Ok(Outcome { error: Error::of(&comparison, &expected.derived), exact, mismatch, cost })
+/// What one run gave, and what it should.
+struct Trial {
+    got: Tensor,
+    expected: Expected,
+    comparison: Comparison,
+    cost: Cost,
 }
 
-/// A finding with the kernel's file and the lines to look at first.
-pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str) -> Diagnostic {
-    let kernel = &subject.manifest.kernels[launch.kernel];
-    let module = subject.modules.ast(&module_name(&kernel.file));
-    let diagnostic = match (module, kernel.launches.last()) {
-        (Some(module), Some(last)) => finding.in_kernel(module, &last.function),
-        (None, _) | (_, None) => finding.diagnostic,
-    };
-    let place = diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
-    Diagnostic { place, ..diagnostic.note(format!("pass: {pass}")).note(format!("layer: {}", launch.layer)) }
+impl Trial {
+    /// Runs the launch on the inputs of a pass, changed by `change`.
+    fn run(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind, change: &dyn Fn(&mut Env)) -> Result<Trial> {
+        let graph = &subject.imported;
+        let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+        let nodes = upstream(graph, &[launch.output], &given);
+        let mut env = Env::new();
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.manifest.seed, &mut env)?;
+        for value in missing {
+            env.set(value, subject.weight(value)?);
+        }
+        change(&mut env);
+        let storages = storages(subject, launch, &mut env)?;
+        let (got, cost) = emulated(subject, executor, launch, storages)?;
+        let expected = Expected::of(subject, launch, &nodes, env, kind)?;
+        let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
+        Ok(Trial { got, expected, comparison, cost })
+    }
+
+    fn finding(&self, launch: &Launch) -> Option<Finding> {
+        diagnose::examine(&output_name(launch), &self.got, &self.expected.tensor, &self.expected.derived, &self.comparison)
+    }
+}
+
+fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> Result<Outcome> {
+    let trial = Trial::run(subject, executor, launch, kind, &|_| {})?;
+    let mismatch = trial.finding(launch).map(|finding| {
+        let right = |change: &dyn Fn(&mut Env)| {
+            Trial::run(subject, executor, launch, kind, change).is_ok_and(|trial| trial.comparison.passed())
+        };
+        let evidence = counterfactual::gather(subject, launch, &right);
+        causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
+    });
+    let exact = trial.expected.derived.bound.is_none();
+    Ok(Outcome { error: Error::of(&trial.comparison, &trial.expected.derived), exact, mismatch, cost: trial.cost })
+}
+
+/// What a launch computes on the numerics pass's inputs.
+pub fn output(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Tensor> {
+    Ok(Trial::run(subject, executor, launch, Kind::Numerics, &|_| {})?.got)
+}
+
+/// Whether NaN and infinities come out where they should.
+fn special_values(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Option<Diagnostic>> {
+    let graph = &subject.imported;
+    let operands: Vec<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+    let change = |env: &mut Env| special::scatter(graph, &launch.covers, &operands, env);
+    let trial = Trial::run(subject, executor, launch, Kind::Numerics, &change)?;
+    // Only where numbers are not finite: finite ones were held to their bounds before.
+    if trial.comparison.non_finite_equal {
+        return Ok(None);
+    }
+    Ok(trial.finding(launch).map(|finding| causes::located(subject, launch, finding, special::NAME, None)))
 }
 
 /// What the output must be.

@@ -8,9 +8,11 @@
 
 pub mod alive;
 pub mod bound;
+pub mod causes;
 pub mod chain;
 pub mod compare;
 pub mod consistent;
+pub mod counterfactual;
 pub mod cpu;
 pub mod diagnose;
 pub mod exact;
@@ -22,6 +24,7 @@ pub mod planned;
 pub mod prepare;
 pub mod probe;
 pub mod sample;
+pub mod special;
 pub mod stored;
 pub mod subject;
 pub mod unreached;

@@ -6,24 +6,24 @@
 //! differ ([`places`], [`pattern`]): a border, a tail block, a constant factor, exchanged axes, a shift. Each
 //! pattern names its likely cause; none proves it. [`suspects`] ranks the kernel's lines by it.
 
+mod flow;
 mod pattern;
 mod places;
 mod shape;
 mod suspects;
 
-use crate::diag::{Diagnostic, Place, codes};
+use crate::diag::{Diagnostic, codes};
 use crate::reference::floats;
-use crate::syntax::ast::Module;
 use crate::tensor::Tensor;
 
 use super::bound::Derived;
 use super::compare::{Comparison, display_index, failing, unflatten};
 
 pub use shape::{grid_mismatch, shape_mismatch};
-pub use suspects::{Clue, Suspect};
+pub use suspects::{Clue, Seen, Suspect, behind, rank};
 
 /// Lines of a kernel that a message shows at most.
-const SUSPECTS: usize = 3;
+pub const SUSPECTS: usize = 3;
 
 /// Why an output does not conform.
 #[derive(Clone, Debug)]
@@ -31,17 +31,6 @@ pub struct Finding {
     pub diagnostic: Diagnostic,
     /// Which lines to suspect.
     pub clue: Clue,
-}
-
-impl Finding {
-    /// The message with the lines of `function` (a kernel of `module`) to look at first.
-    pub fn in_kernel(self, module: &Module, function: &str) -> Diagnostic {
-        let suspects = suspects::rank(module, function, self.clue, SUSPECTS);
-        suspects.into_iter().enumerate().fold(self.diagnostic, |diagnostic, (i, suspect)| {
-            let place = Place::Text { file: module.file.clone(), span: suspect.span };
-            diagnostic.related(place, format!("suspect {}: {}", i + 1, suspect.why))
-        })
-    }
 }
 
 /// The message for an output that does not conform; `None` when it does. The caller adds the place.
@@ -77,6 +66,13 @@ pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived
         ));
     }
     let failing = failing(got, expected, derived);
+    if !failing.is_empty() && failing.iter().all(|&i| r[i].is_nan() && !y[i].is_nan()) {
+        let at = display_index(&unflatten(failing[0], got.shape()));
+        let message = format!("{operand}: {} elements are numbers where the reference is NaN, first at {at}", of(failing.len()));
+        let help = "look for a maximum, minimum or comparison that drops NaN: `propagate_nan=tl.PropagateNan.ALL`, or `tl.where`";
+        let diagnostic = Diagnostic::new(&codes::VALUE_MISMATCH, message).help(help);
+        return Some(Finding { diagnostic, clue: Clue::Choice });
+    }
     if y.iter().all(|&v| v == 0.0) && r.iter().any(|&v| v != 0.0) {
         let diagnostic =
             Diagnostic::new(&codes::ALL_ZERO, format!("{operand}: all {total} elements are zero, the reference's are not"))

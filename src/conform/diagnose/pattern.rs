@@ -126,14 +126,14 @@ impl<'v> View<'v> {
     fn sign_or_zero(&self) -> Option<Pattern> {
         if self.failing.iter().all(|&i| self.r[i] == 0.0 && self.y[i] < 0.0) {
             return Some(pattern(
-                Clue::Arithmetic,
+                Clue::Choice,
                 "every failing element is negative where the reference is 0",
                 "the ReLU (or clamp at zero) is not applied",
             ));
         }
         if self.failing.iter().all(|&i| self.y[i] == self.r[i].max(0.0)) {
             return Some(pattern(
-                Clue::Arithmetic,
+                Clue::Choice,
                 "every failing element is clamped at 0",
                 "a ReLU is applied where there is none",
             ));

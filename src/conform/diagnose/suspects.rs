@@ -1,22 +1,35 @@
-//! Lines of a kernel file that a wrong output points at, ranked from the text alone.
+//! Lines of a kernel that a wrong output points at, ranked from the file and the failing runs alone.
 //!
-//! Every statement of the kernel and of the helpers it calls plays roles: it decodes a program id,
-//! makes an address or a mask, loads, stores, accumulates, scales, divides. What was seen in the
-//! values (a [`Clue`]) says which roles to suspect; lines are ranked by their best role, then by how
-//! many products they hold (strides and scales), then by their place. It knows nothing of what the kernel should compute, so it
-//! finds where to look and not what is wrong.
+//! [`flow`](super::flow) says what every line flows into: the address, mask or value of which load or
+//! store. What was seen says what to look for: a [`Clue`] from the values, and, where the launch could
+//! be run again on changed inputs, [`Evidence`]. Each hypothesis gives points to the lines that could
+//! cause it:
+//!
+//! * an operand that is read at wrong places: its load, and the lines that flow into its address and
+//!   into no other, first those of the axis that the evidence names;
+//! * output that is right on constant operands alone: the store's address, and the lines shared by
+//!   loads and store;
+//! * one that is wrong on constants: masks, loops, accumulations, and the value's own lines;
+//! * one that is wrong even on zeros: initial values, constants, what stands in masked lanes.
+//!
+//! A helper's argument that bears the name of another parameter is suspect whatever was seen. Nothing
+//! is known of what the kernel should compute, so this finds where to look and not what is wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::flow::{Flow, Line, Sink, called};
+use crate::conform::counterfactual::{Evidence, OperandEvidence};
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
-use crate::template::walk::{each_expr, each_stmt, own_exprs};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Module, Stmt, StmtKind};
+use crate::template::walk::{each_expr, own_exprs};
 
 /// What the values say about the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clue {
     /// NaN or infinities.
     NotFinite,
+    /// A number where there should be NaN, or a clamp that is missing or too much.
+    Choice,
     /// Zeros where there should be none, or wrong tails and borders.
     Mask,
     /// Values from the wrong place.
@@ -29,74 +42,417 @@ pub enum Clue {
     Anything,
 }
 
-/// What a statement does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
-    ProgramId,
-    Address,
-    Mask,
-    Load,
-    Store,
-    Accumulate,
-    Scale,
-    /// A division, root, logarithm or exponential.
-    Singular,
-}
-
-impl Role {
-    fn what(self) -> &'static str {
-        match self {
-            Role::ProgramId => "decodes a program id",
-            Role::Address => "makes an address",
-            Role::Mask => "makes a mask",
-            Role::Load => "loads",
-            Role::Store => "stores",
-            Role::Accumulate => "accumulates",
-            Role::Scale => "scales a value",
-            Role::Singular => "divides, takes a root, a logarithm or an exponential",
-        }
-    }
-}
-
-impl Clue {
-    /// Roles to suspect, the first most.
-    fn roles(self) -> &'static [Role] {
-        match self {
-            Clue::NotFinite => &[Role::Singular, Role::Load, Role::Mask],
-            Clue::Mask => &[Role::Mask, Role::Load, Role::Store],
-            Clue::Address => &[Role::Load, Role::Store, Role::Address, Role::ProgramId],
-            Clue::ProgramId => &[Role::ProgramId, Role::Store, Role::Mask],
-            Clue::Arithmetic => &[Role::Scale, Role::Singular, Role::Accumulate],
-            Clue::Anything => &[Role::Address, Role::ProgramId, Role::Accumulate, Role::Load],
-        }
-    }
+/// All that is known when lines are ranked.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    pub clue: Clue,
+    pub evidence: Option<&'a Evidence>,
+    /// Operands by the kernel's pointer parameters.
+    pub pointers: &'a BTreeMap<String, String>,
 }
 
 /// A line to look at, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
     pub span: Span,
-    pub why: &'static str,
+    pub why: String,
+    /// Whether the line contradicts something else in the suite, whatever was seen.
+    pub certain: bool,
 }
 
-/// At most `limit` statements of `function` and its helpers, the most suspect first; empty when the
-/// module does not define it.
-pub fn rank(module: &Module, function: &str, clue: Clue, limit: usize) -> Vec<Suspect> {
-    let functions = reached(module, function);
-    // Position of the best role, products, place.
-    let mut ranked: Vec<(usize, std::cmp::Reverse<usize>, Span)> = Vec::new();
-    for function in functions {
-        let names = Names::of(function);
-        each_stmt(&function.body, &mut |stmt| {
-            let roles = roles(stmt, &names);
-            if let Some(best) = clue.roles().iter().position(|role| roles.contains(role)) {
-                ranked.push((best, std::cmp::Reverse(products(stmt)), stmt.span));
+/// At most `limit` lines of `function` and its helpers, the most suspect first; empty when the module
+/// does not define it.
+pub fn rank(module: &Module, function: &str, seen: Seen, limit: usize) -> Vec<Suspect> {
+    let flow = Flow::of(module, function);
+    let ranking = Ranking { module, flow: &flow, seen };
+    let scored = flow.lines.iter().map(|line| (ranking.score(line), line.span));
+    best(scored.collect(), limit)
+}
+
+/// The lines behind a fault at `place`: those that flow into the faulting access, nearest first.
+pub fn behind(module: &Module, function: &str, place: Option<Span>, store: bool, limit: usize) -> Vec<Suspect> {
+    let flow = Flow::of(module, function);
+    let inside = |span: Span| place.is_some_and(|p| span.start <= p.start && p.end <= span.end);
+    let here = |line: usize| match place {
+        Some(_) => inside(flow.lines[line].span),
+        None => true,
+    };
+    let faulty: BTreeSet<usize> =
+        (0..flow.accesses.len()).filter(|&a| here(flow.accesses[a].line) && (place.is_some() || flow.accesses[a].store == store)).collect();
+    let score = |line: &Line| {
+        let mut score = Score::default();
+        if inside(line.span) {
+            return score;
+        }
+        score.misplaced(module, line.stmt);
+        for (sink, &steps) in &line.reaches {
+            let (access, points, what) = match sink {
+                Sink::Address(a) => (a, 3.0, "flows into the address"),
+                Sink::Mask(a) => (a, 2.5, "flows into the mask"),
+                Sink::Other(a) | Sink::Value(a) => (a, 0.5, "flows into the value"),
+            };
+            if faulty.contains(access) {
+                score.add(points / (1.0 + 0.4 * steps as f64), what.to_owned());
+            }
+        }
+        if decodes(line.stmt) {
+            score.points *= 1.3;
+        }
+        if line.calls_helper && !score.certain {
+            score.points *= 0.5;
+        }
+        score
+    };
+    best(flow.lines.iter().map(|line| (score(line), line.span)).collect(), limit)
+}
+
+/// Highest points first, then in order of the text; lines without points are left out.
+fn best(mut scored: Vec<(Score, Span)>, limit: usize) -> Vec<Suspect> {
+    scored.retain(|(score, _)| score.points > 0.0);
+    scored.sort_by(|(a, at), (b, bt)| b.points.total_cmp(&a.points).then(at.cmp(bt)));
+    scored.truncate(limit);
+    scored.into_iter().map(|(score, span)| Suspect { span, why: score.why, certain: score.certain }).collect()
+}
+
+/// Points of one line, and what gave most of them.
+#[derive(Clone, Debug, Default)]
+struct Score {
+    points: f64,
+    most: f64,
+    why: String,
+    certain: bool,
+}
+
+impl Score {
+    fn add(&mut self, points: f64, why: String) {
+        self.points += points;
+        if points > self.most {
+            self.most = points;
+            self.why = why;
+        }
+    }
+}
+
+impl Score {
+    fn misplaced(&mut self, module: &Module, stmt: &Stmt) {
+        for (arg, param) in misplaced(module, stmt) {
+            self.add(12.0, format!("passes `{arg}` for `{param}`"));
+            self.certain = true;
+        }
+    }
+}
+
+struct Ranking<'a, 'm> {
+    module: &'m Module,
+    flow: &'a Flow<'m>,
+    seen: Seen<'a>,
+}
+
+impl Ranking<'_, '_> {
+    /// The operand behind an access.
+    fn operand(&self, access: usize) -> Option<&str> {
+        let param = self.flow.accesses[access].param.as_ref()?;
+        Some(self.seen.pointers.get(param).map_or(param.as_str(), String::as_str))
+    }
+
+    fn is_store(&self, access: usize) -> bool {
+        self.flow.accesses[access].store
+    }
+
+    fn score(&self, line: &Line) -> Score {
+        let mut score = Score::default();
+        score.misplaced(self.module, line.stmt);
+        self.by_clue(line, &mut score);
+        if let Some(evidence) = self.seen.evidence {
+            self.by_evidence(line, evidence, &mut score);
+        }
+        if line.calls_helper && !score.certain {
+            // A call defines all parameters: it is near everything.
+            score.points *= 0.4;
+        }
+        score
+    }
+
+    /// What the values alone say: about one point, or enough to decide where the clue is one line's.
+    fn by_clue(&self, line: &Line, score: &mut Score) {
+        let roles = roles(line);
+        let wanted: &[Role] = match self.seen.clue {
+            Clue::Choice => &[Role::Choice, Role::Value],
+            Clue::NotFinite => &[Role::Singular, Role::Load, Role::Mask],
+            Clue::Mask => &[Role::Load, Role::Mask, Role::Loop, Role::Store],
+            Clue::Address => &[Role::Load, Role::Store, Role::Address, Role::Decode],
+            Clue::ProgramId => &[Role::Decode, Role::Store, Role::Mask],
+            Clue::Arithmetic => &[Role::Value, Role::Accumulate, Role::Singular],
+            Clue::Anything => &[Role::Accumulate, Role::Address, Role::Loop, Role::Load],
+        };
+        if let Some(at) = wanted.iter().position(|role| roles.contains(role)) {
+            score.add(1.0 - 0.2 * at as f64, wanted[at].what().to_owned());
+            score.points += 0.05 * products(line.stmt) as f64;
+            if self.seen.clue == Clue::Choice && at == 0 {
+                score.add(3.0, wanted[at].what().to_owned());
+            }
+        }
+    }
+
+    fn by_evidence(&self, line: &Line, evidence: &Evidence, score: &mut Score) {
+        let misread: Vec<_> = evidence.operands.iter().filter(|o| o.right_when_constant).collect();
+        if !misread.is_empty() {
+            for operand in misread {
+                self.read_at_wrong_places(line, operand, score);
+            }
+        } else if evidence.right_when_constant {
+            self.written_at_wrong_places(line, score);
+        } else if !evidence.right_when_zero {
+            self.wrong_on_nothing(line, score);
+        } else {
+            self.wrong_on_constants(line, evidence, score);
+        }
+    }
+
+    fn read_at_wrong_places(&self, line: &Line, operand: &OperandEvidence, score: &mut Score) {
+        let name = operand.name.as_str();
+        let mut nearest: Option<usize> = None;
+        let mut foreign = false;
+        for (sink, &steps) in &line.reaches {
+            let Sink::Address(access) = *sink else { continue };
+            match self.operand(access) {
+                Some(found) if found == name && !self.is_store(access) => nearest = Some(nearest.map_or(steps, |n| n.min(steps))),
+                Some(found) => foreign |= self.seen.evidence.and_then(|e| e.operand(found)).is_none_or(|o| !o.right_when_constant),
+                None => {}
+            }
+        }
+        let Some(steps) = nearest else { return };
+        if steps == 0 {
+            score.add(4.0, format!("loads {name}, which is read at wrong places"));
+            return;
+        }
+        let mut points = 3.0 / (1.0 + 0.4 * (steps as f64 - 1.0));
+        if foreign {
+            points -= 1.4;
+        }
+        let why = format!("flows into the address of {name} alone");
+        if points > 0.0 {
+            score.add(points, if foreign { format!("flows into the address of {name}") } else { why });
+        }
+        if !operand.right_along.is_empty() && self.in_terms(line, operand) {
+            score.add(2.5, format!("makes the index of {name} along axis {}", join(&operand.right_along)));
+        }
+    }
+
+    /// Whether the line defines a name in the address term of a suspect axis: the one with that axis's
+    /// stride parameter, `<operand>_stride_…` in the order of the parameters.
+    fn in_terms(&self, line: &Line, operand: &OperandEvidence) -> bool {
+        let Some(target) = assigned(line.stmt) else { return false };
+        for access in self.flow.accesses.iter().filter(|a| !a.store) {
+            let holder = &self.flow.lines[access.line];
+            for expr in own_exprs(holder.stmt) {
+                let mut found = false;
+                each_expr(expr, &mut |e| {
+                    let ExprKind::Call { func, args, keywords: _ } = &e.kind else { return };
+                    if called(func) != "load" || args.is_empty() {
+                        return;
+                    }
+                    let mut terms = Vec::new();
+                    flatten(&args[0], &mut terms);
+                    let prefix = format!("{}_stride_", operand.name);
+                    let strided: Vec<&&Expr> = terms.iter().filter(|t| mentions(t, |n| n.starts_with(&prefix))).collect();
+                    if strided.len() != operand.rank {
+                        return;
+                    }
+                    found |= operand.right_along.iter().any(|&axis| mentions(strided[axis], |n| n == target));
+                });
+                if found {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn written_at_wrong_places(&self, line: &Line, score: &mut Score) {
+        let (mut stored, mut loaded) = (None, false);
+        for (sink, &steps) in &line.reaches {
+            if let Sink::Address(access) = *sink {
+                if self.is_store(access) {
+                    stored = Some(steps);
+                } else {
+                    loaded = true;
+                }
+            }
+        }
+        match stored {
+            Some(0) => score.add(4.0, "stores, and the elements lie at wrong places".to_owned()),
+            Some(steps) => {
+                let points = 3.0 / (1.0 + 0.4 * (steps as f64 - 1.0)) - if loaded { 0.8 } else { 0.0 };
+                score.add(points.max(0.1), "flows into the address of the store".to_owned());
+            }
+            None => {}
+        }
+    }
+
+    fn wrong_on_nothing(&self, line: &Line, score: &mut Score) {
+        let constant = own_exprs(line.stmt).iter().any(|e| has_constant(e));
+        for (sink, &steps) in &line.reaches {
+            match sink {
+                Sink::Value(_) if constant => {
+                    let first = matches!(line.stmt.kind, StmtKind::Assign { .. }) && is_initial(line.stmt);
+                    score.add(if first { 3.5 } else { 2.5 } / (1.0 + 0.05 * steps as f64), "gives the value a constant".to_owned());
+                }
+                Sink::Value(_) => score.add(1.0 / (1.0 + 0.1 * steps as f64), "flows into the value".to_owned()),
+                Sink::Other(_) if steps == 0 => score.add(2.0, "says what stands in masked lanes".to_owned()),
+                Sink::Address(_) | Sink::Mask(_) | Sink::Other(_) => {}
+            }
+        }
+    }
+
+    fn wrong_on_constants(&self, line: &Line, evidence: &Evidence, score: &mut Score) {
+        // An operand that alone makes the output right by being 0 (or 1) is added (or multiplied), wrongly.
+        let neutral = |f: &dyn Fn(&OperandEvidence) -> bool| {
+            let alone: Vec<&str> = evidence.operands.iter().filter(|o| f(o)).map(|o| o.name.as_str()).collect();
+            if alone.len() < evidence.operands.len() || evidence.operands.len() == 1 { alone } else { Vec::new() }
+        };
+        let (added, multiplied) = (neutral(&|o| o.right_when_zero), neutral(&|o| o.right_when_one));
+        for operand in added.iter().chain(&multiplied) {
+            let alone = if added.len() + multiplied.len() == 1 { 2.0 } else { 0.5 };
+            let loads = (0..self.flow.accesses.len()).filter(|&a| !self.is_store(a) && self.operand(a) == Some(operand));
+            for access in loads {
+                let holder = &self.flow.lines[self.flow.accesses[access].line];
+                if std::ptr::eq(holder, line) {
+                    score.add(1.5 + alone, format!("loads {operand}, without which the output is right"));
+                } else if let Some(name) = assigned(holder.stmt)
+                    && own_exprs(line.stmt).iter().any(|e| mentions(e, |n| n == name))
+                {
+                    score.add(2.0 + alone, format!("uses {operand}, without which the output is right"));
+                }
+            }
+        }
+        let roles = roles(line);
+        if roles.contains(&Role::Loop) && !line.calls_helper {
+            score.add(2.2, "runs the reduction".to_owned());
+        }
+        if roles.contains(&Role::Accumulate) {
+            score.add(2.0, "accumulates".to_owned());
+        }
+        for (sink, &steps) in &line.reaches {
+            match sink {
+                Sink::Mask(access) if steps == 0 && !self.is_store(*access) => {
+                    let border = if self.seen.clue == Clue::Mask { 0.8 } else { 0.0 };
+                    score.add(1.8 + border, "makes a mask".to_owned());
+                }
+                Sink::Value(_) if line.depth == 0 && !roles.contains(&Role::Accumulate) => {
+                    score.add(2.3 / (1.0 + 0.1 * steps as f64), "flows into the value".to_owned());
+                }
+                Sink::Mask(_) | Sink::Address(_) | Sink::Other(_) | Sink::Value(_) => {}
+            }
+        }
+    }
+}
+
+/// What a line does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    Decode,
+    Address,
+    Mask,
+    Load,
+    Store,
+    Accumulate,
+    Loop,
+    Value,
+    /// A division, root, logarithm or exponential.
+    Singular,
+    /// A maximum, minimum or `where`.
+    Choice,
+}
+
+impl Role {
+    fn what(self) -> &'static str {
+        match self {
+            Role::Decode => "decodes a program id",
+            Role::Address => "makes an address",
+            Role::Mask => "makes a mask",
+            Role::Load => "loads",
+            Role::Store => "stores",
+            Role::Accumulate => "accumulates",
+            Role::Loop => "loops",
+            Role::Value => "computes the value",
+            Role::Choice => "chooses between values",
+            Role::Singular => "divides, takes a root, a logarithm or an exponential",
+        }
+    }
+}
+
+fn roles(line: &Line) -> BTreeSet<Role> {
+    let mut roles = BTreeSet::new();
+    for (sink, &steps) in &line.reaches {
+        match sink {
+            Sink::Address(_) if steps > 0 => drop(roles.insert(Role::Address)),
+            Sink::Mask(_) => drop(roles.insert(Role::Mask)),
+            Sink::Value(_) if steps > 0 => drop(roles.insert(Role::Value)),
+            Sink::Address(_) | Sink::Value(_) | Sink::Other(_) => {}
+        }
+    }
+    if roles.contains(&Role::Address) && decodes(line.stmt) {
+        roles.insert(Role::Decode);
+    }
+    match &line.stmt.kind {
+        StmtKind::For { .. } | StmtKind::While { .. } => drop(roles.insert(Role::Loop)),
+        StmtKind::AugAssign { .. } => drop(roles.insert(Role::Accumulate)),
+        _ => {}
+    }
+    for expr in own_exprs(line.stmt) {
+        each_expr(expr, &mut |e| match &e.kind {
+            ExprKind::Call { func, .. } => match called(func).as_str() {
+                "load" => drop(roles.insert(Role::Load)),
+                "store" => drop(roles.insert(Role::Store)),
+                "maximum" | "minimum" | "max" | "min" | "where" | "clamp" => drop(roles.insert(Role::Choice)),
+                "dot" | "sum" => drop(roles.insert(Role::Accumulate)),
+                "sqrt" | "rsqrt" | "log" | "log2" | "exp" | "exp2" | "fdiv" | "sqrt_rn" | "div_rn" => {
+                    roles.insert(Role::Singular);
+                }
+                _ => {}
+            },
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Pow, ..) => drop(roles.insert(Role::Singular)),
+            _ => {}
+        });
+    }
+    if roles.contains(&Role::Load) {
+        roles.remove(&Role::Value);
+    }
+    roles
+}
+
+/// Arguments of helpers that bear the name of another parameter: (argument, parameter).
+fn misplaced(module: &Module, stmt: &Stmt) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for expr in own_exprs(stmt) {
+        each_expr(expr, &mut |e| {
+            let ExprKind::Call { func, args, keywords: _ } = &e.kind else { return };
+            let Some(name) = func.as_name() else { return };
+            let helper = module.body.iter().find_map(|stmt| match &stmt.kind {
+                StmtKind::Function(f) if f.name == name => Some(f),
+                _ => None,
+            });
+            let Some(helper) = helper else { return };
+            for (param, arg) in helper.params.iter().zip(args) {
+                if let Some(arg) = arg.as_name()
+                    && arg != param.name
+                    && helper.params.iter().any(|p| p.name == arg)
+                {
+                    found.push((arg.to_owned(), param.name.clone()));
+                }
             }
         });
     }
-    ranked.sort_unstable();
-    ranked.truncate(limit);
-    ranked.into_iter().map(|(best, _, span)| Suspect { span, why: clue.roles()[best].what() }).collect()
+    found
+}
+
+fn decodes(stmt: &Stmt) -> bool {
+    let mut found = false;
+    for expr in own_exprs(stmt) {
+        each_expr(expr, &mut |e| found |= matches!(e.kind, ExprKind::Binary(BinaryOp::FloorDiv | BinaryOp::Mod, ..)));
+    }
+    found
 }
 
 /// How many multiplications a statement holds.
@@ -108,166 +464,50 @@ fn products(stmt: &Stmt) -> usize {
     count
 }
 
-/// The function and those of its module that it calls, each once.
-fn reached<'m>(module: &'m Module, function: &str) -> Vec<&'m FunctionDef> {
-    let find = |name: &str| {
-        module.body.iter().find_map(|stmt| match &stmt.kind {
-            StmtKind::Function(f) if f.name == name => Some(f),
-            _ => None,
-        })
-    };
-    let mut found: Vec<&FunctionDef> = Vec::new();
-    let mut open: Vec<String> = vec![function.to_owned()];
-    while let Some(name) = open.pop() {
-        let Some(definition) = find(&name).filter(|f| found.iter().all(|g| g.name != f.name)) else { continue };
-        found.push(definition);
-        each_in(&definition.body, &mut |expr| {
-            if let ExprKind::Call { func, .. } = &expr.kind {
-                open.extend(func.as_name().map(str::to_owned));
-            }
-        });
+/// The terms of a sum.
+fn flatten<'e>(expr: &'e Expr, terms: &mut Vec<&'e Expr>) {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::Add, a, b) => {
+            flatten(a, terms);
+            flatten(b, terms);
+        }
+        _ => terms.push(expr),
     }
+}
+
+fn mentions(expr: &Expr, fits: impl Fn(&str) -> bool) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |e| found |= e.as_name().is_some_and(&fits));
     found
 }
 
-/// Every expression of a block, nested ones included.
-fn each_in<'m>(block: &'m [Stmt], visit: &mut dyn FnMut(&'m Expr)) {
-    each_stmt(block, &mut |stmt| own_exprs(stmt).into_iter().for_each(|e| each_expr(e, visit)));
+fn has_constant(expr: &Expr) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |e| {
+        found |= matches!(e.kind, ExprKind::Float(_));
+        found |= matches!(&e.kind, ExprKind::Call { func, .. } if matches!(called(func).as_str(), "zeros" | "full"));
+    });
+    found
 }
 
-/// What names of one function stand for, by how they are used anywhere in it.
-#[derive(Default)]
-struct Names {
-    /// Hold a program id or something computed from one.
-    programs: BTreeSet<String>,
-    /// Occur in the address of a load or store, or in what such a name is computed from.
-    addresses: BTreeSet<String>,
-    /// Occur in a `mask=`.
-    masks: BTreeSet<String>,
-}
-
-impl Names {
-    fn of(function: &FunctionDef) -> Names {
-        let mut names = Names::default();
-        each_in(&function.body, &mut |expr| {
-            let Some(access) = Access::of(expr) else { return };
-            each_expr(access.address, &mut |e| names.addresses.extend(e.as_name().map(str::to_owned)));
-            if let Some(mask) = access.mask {
-                each_expr(mask, &mut |e| names.masks.extend(e.as_name().map(str::to_owned)));
-            }
-        });
-        let mut assignments: Vec<(&str, &Expr)> = Vec::new();
-        each_stmt(&function.body, &mut |stmt| {
-            if let StmtKind::Assign { targets, value } = &stmt.kind {
-                assignments.extend(targets.iter().filter_map(Expr::as_name).map(|name| (name, value)));
-            }
-        });
-        for (name, value) in assignments.iter().rev() {
-            if names.addresses.contains(*name) {
-                each_expr(value, &mut |e| names.addresses.extend(e.as_name().map(str::to_owned)));
-            }
-        }
-        // A helper's tile number is its caller's program id.
-        names.programs.extend(function.params.iter().map(|p| p.name.clone()).filter(|n| n == "tile" || n.starts_with("pid")));
-        for (name, value) in assignments {
-            let mut derived = false;
-            each_expr(value, &mut |e| derived |= is_program_id(e) || e.as_name().is_some_and(|n| names.programs.contains(n)));
-            if derived {
-                names.programs.insert(name.to_owned());
-            }
-        }
-        names
+/// Whether a value begins here: a constant, or a block filled with one.
+fn is_initial(stmt: &Stmt) -> bool {
+    let StmtKind::Assign { targets: _, value } = &stmt.kind else { return false };
+    match &value.kind {
+        ExprKind::Float(_) | ExprKind::Int(_) | ExprKind::Unary(..) => true,
+        ExprKind::Call { func, .. } => matches!(called(func).as_str(), "zeros" | "full"),
+        _ => false,
     }
 }
 
-fn is_program_id(expr: &Expr) -> bool {
-    matches!(&expr.kind, ExprKind::Call { func, .. } if called(func) == "program_id")
-}
-
-/// The last part of a dotted callee: `load` of `tl.load`.
-fn called(func: &Expr) -> String {
-    func.as_dotted().map_or_else(String::new, |dotted| dotted.rsplit('.').next().unwrap_or_default().to_owned())
-}
-
-/// A `tl.load` or `tl.store`.
-struct Access<'e> {
-    store: bool,
-    address: &'e Expr,
-    mask: Option<&'e Expr>,
-}
-
-impl<'e> Access<'e> {
-    fn of(expr: &'e Expr) -> Option<Access<'e>> {
-        let ExprKind::Call { func, args, keywords } = &expr.kind else { return None };
-        let store = match called(func).as_str() {
-            "load" => false,
-            "store" => true,
-            _ => return None,
-        };
-        let position = if store { 2 } else { 1 };
-        let mask = keywords.iter().find(|k| k.name.as_deref() == Some("mask")).map(|k| &k.value).or(args.get(position));
-        Some(Access { store, address: args.first()?, mask })
+fn assigned(stmt: &Stmt) -> Option<&str> {
+    match &stmt.kind {
+        StmtKind::Assign { targets, value: _ } => targets.first().and_then(Expr::as_name),
+        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => target.as_name(),
+        _ => None,
     }
 }
 
-/// What a simple statement does; nothing for compound ones.
-fn roles(stmt: &Stmt, names: &Names) -> BTreeSet<Role> {
-    let target = match &stmt.kind {
-        StmtKind::Assign { targets, .. } => targets.first().and_then(Expr::as_name),
-        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } => target.as_name(),
-        StmtKind::Expr(_) | StmtKind::Return(_) => None,
-        StmtKind::Import(_) | StmtKind::ImportFrom { .. } | StmtKind::Function(_) | StmtKind::Class { .. } => {
-            return BTreeSet::new();
-        }
-        StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => return BTreeSet::new(),
-        StmtKind::Raise(_) | StmtKind::Assert { .. } | StmtKind::Other(_) => return BTreeSet::new(),
-        StmtKind::Pass | StmtKind::Break | StmtKind::Continue => return BTreeSet::new(),
-    };
-    let mut roles = BTreeSet::new();
-    let mut access = None;
-    let (mut program, mut decodes) = (false, false);
-    for expr in own_exprs(stmt) {
-        each_expr(expr, &mut |e| {
-            access = access.or(Access::of(e).map(|a| (a.store, a.mask.is_some())));
-            program |= is_program_id(e) || e.as_name().is_some_and(|n| names.programs.contains(n));
-            match &e.kind {
-                ExprKind::Binary(BinaryOp::FloorDiv | BinaryOp::Mod, ..) => decodes = true,
-                ExprKind::Binary(BinaryOp::Div | BinaryOp::Pow, ..) => drop(roles.insert(Role::Singular)),
-                ExprKind::Call { func, .. } => match called(func).as_str() {
-                    "sqrt" | "rsqrt" | "log" | "log2" | "exp" | "exp2" | "fdiv" | "sqrt_rn" | "div_rn" => {
-                        roles.insert(Role::Singular);
-                    }
-                    "dot" | "sum" => drop(roles.insert(Role::Accumulate)),
-                    _ => {}
-                },
-                _ => {}
-            }
-        });
-    }
-    let of = |set: &BTreeSet<String>| target.is_some_and(|name| set.contains(name));
-    match access {
-        Some((store, masked)) => {
-            roles.insert(if store { Role::Store } else { Role::Load });
-            if masked {
-                roles.insert(Role::Mask);
-            }
-        }
-        None => {
-            if program && (decodes || target.is_none()) {
-                roles.insert(Role::ProgramId);
-            }
-            if of(&names.addresses) {
-                roles.insert(Role::Address);
-            } else if products(stmt) > 0 {
-                roles.insert(Role::Scale);
-            }
-            if of(&names.masks) {
-                roles.insert(Role::Mask);
-            }
-        }
-    }
-    if matches!(stmt.kind, StmtKind::AugAssign { .. }) {
-        roles.insert(Role::Accumulate);
-    }
-    roles
+fn join(axes: &[usize]) -> String {
+    axes.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ")
 }

@@ -178,12 +178,14 @@ fn suspects_follow_the_clue() {
     let module = crate::syntax::parse_module(&file).unwrap();
     let function = |name: &str| text.contains(&format!("def {name}("));
     assert!(function("batchnorm2d_kernel"));
-    let clues = [Clue::NotFinite, Clue::Mask, Clue::Address, Clue::ProgramId, Clue::Arithmetic, Clue::Anything];
+    let clues = [Clue::NotFinite, Clue::Choice, Clue::Mask, Clue::Address, Clue::ProgramId, Clue::Arithmetic, Clue::Anything];
+    let pointers = std::collections::BTreeMap::new();
+    let seen = |clue| Seen { clue, evidence: None, pointers: &pointers };
     let lines = |clue: Clue| {
         let said = |s: Suspect| format!("  {}: {}", s.why, file.slice(s.span).lines().next().unwrap_or_default());
-        suspects::rank(&module, "batchnorm2d_kernel", clue, 3).into_iter().map(said).collect::<Vec<_>>().join("\n")
+        suspects::rank(&module, "batchnorm2d_kernel", seen(clue), 3).into_iter().map(said).collect::<Vec<_>>().join("\n")
     };
     let text: String = clues.into_iter().map(|clue| format!("{clue:?}\n{}\n", lines(clue))).collect();
     expect_test::expect_file!["../../../tests/conform/suspects.txt"].assert_eq(&text);
-    assert!(suspects::rank(&module, "absent", Clue::Mask, 3).is_empty());
+    assert!(suspects::rank(&module, "absent", seen(Clue::Mask), 3).is_empty());
 }

@@ -1,0 +1,192 @@
+//! What a wrong output depends on: the same launch on changed inputs.
+//!
+//! A kernel whose output is wrong runs again with one operand's elements all equal, all zero, or equal
+//! along one axis. Where the output is then right, the fault cannot show on such elements: an operand
+//! that is read at wrong places looks the same when all places hold the same; one that is left out
+//! looks the same when it adds nothing. That tells which part of the kernel to look at (*delta
+//! debugging* on inputs: Zeller 2002), from the runs alone.
+//!
+//! Not told apart: faults that need several operands to vary, and operands that are prepared
+//! together from the same weights. Large launches are not run again.
+
+use std::collections::BTreeSet;
+
+use crate::conform::subject::{Launch, Operand, Subject, upstream};
+use crate::dtype::Carrier;
+use crate::emit::manifest::SlotEntry;
+use crate::graph::{Graph, Producer, Role, ValueId};
+use crate::reference::Env;
+use crate::shape::{self, contiguous_strides};
+use crate::tensor::{Storage, Tensor};
+
+/// Elements of all operands above which nothing is run again.
+const LARGEST: usize = 1 << 20;
+
+/// What is known of one operand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OperandEvidence {
+    /// As the wrapper calls it.
+    pub name: String,
+    /// The output is right when its elements are all equal.
+    pub right_when_constant: bool,
+    /// The output is right when its elements are all zero.
+    pub right_when_zero: bool,
+    /// The output is right when its elements are all one.
+    pub right_when_one: bool,
+    /// The output is right when the elements along this axis are equal.
+    pub right_along: Vec<usize>,
+    /// Axes in all.
+    pub rank: usize,
+}
+
+/// What changed inputs say about a wrong output.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// The output is right when every operand is constant.
+    pub right_when_constant: bool,
+    /// The output is right when every operand is zero.
+    pub right_when_zero: bool,
+    pub operands: Vec<OperandEvidence>,
+}
+
+impl Evidence {
+    /// Facts for the message, one a line.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for operand in self.operands.iter().filter(|o| o.right_when_constant) {
+            let axes: Vec<String> = operand.right_along.iter().map(usize::to_string).collect();
+            let along = if axes.is_empty() { String::new() } else { format!(" along axis {}", axes.join(" or ")) };
+            notes.push(format!("the output is right when {} is constant{along}: its elements are taken from wrong places", operand.name));
+        }
+        if !self.right_when_zero {
+            notes.push("the output is wrong even when every operand is zero".to_owned());
+        }
+        notes
+    }
+
+    pub fn operand(&self, name: &str) -> Option<&OperandEvidence> {
+        self.operands.iter().find(|o| o.name == name)
+    }
+}
+
+/// A change of the elements that enter a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    Constant,
+    Zero,
+    One,
+    Along(usize),
+}
+
+/// Runs the launch on changed inputs; `right` says whether the output is right then.
+///
+/// `None` where the launch is too large to be run again.
+pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(&dyn Fn(&mut Env)) -> bool) -> Option<Evidence> {
+    let graph = &subject.imported;
+    let elements: usize = launch.operands.iter().map(|o| o.entry.storage).sum();
+    if elements > LARGEST {
+        return None;
+    }
+    let read: Vec<&Operand> = launch.operands.iter().filter(|o| !o.written()).collect();
+    let groups: Vec<BTreeSet<ValueId>> = read.iter().map(|operand| group(subject, operand)).collect();
+    let all: BTreeSet<ValueId> = groups.iter().flatten().copied().collect();
+    let with = |values: &BTreeSet<ValueId>, change: Change| {
+        right(&|env: &mut Env| values.iter().for_each(|&value| apply(graph, env, value, change)))
+    };
+    let mut evidence = Evidence {
+        right_when_constant: with(&all, Change::Constant),
+        right_when_zero: with(&all, Change::Zero),
+        operands: Vec::new(),
+    };
+    for (operand, group) in read.iter().zip(&groups) {
+        let rank = operand.entry.shape.len();
+        let right_when_constant = with(group, Change::Constant);
+        let axes = (0..rank).filter(|&axis| operand.entry.shape[axis] > 1 && rank > 1 && right_when_constant);
+        evidence.operands.push(OperandEvidence {
+            name: operand.entry.name.clone(),
+            right_when_constant,
+            right_when_zero: with(group, Change::Zero),
+            right_when_one: with(group, Change::One),
+            right_along: axes.filter(|&axis| with(group, Change::Along(axis))).collect(),
+            rank,
+        });
+    }
+    Some(evidence)
+}
+
+/// The values of the imported graph that an operand's elements come from.
+fn group(subject: &Subject, operand: &Operand) -> BTreeSet<ValueId> {
+    if let Some(value) = operand.imported {
+        return BTreeSet::from([value]);
+    }
+    let SlotEntry::Weight(name) = &operand.slot else { return BTreeSet::new() };
+    let rewritten = &subject.rewritten;
+    let Some(prepared) = rewritten.find(name) else { return BTreeSet::new() };
+    let nodes = upstream(rewritten, &[prepared], &BTreeSet::new());
+    let entering = rewritten.entering(&nodes).into_iter();
+    entering.filter_map(|value| subject.imported.find(&rewritten.value(value).name)).collect()
+}
+
+/// Changes a value's elements; those whose values matter (indices, variances, constants) stay.
+fn apply(graph: &Graph, env: &mut Env, value: ValueId, change: Change) {
+    let role = graph.value(value).role;
+    let fixed = matches!(role, Role::Variance | Role::Exact | Role::IndexBelow(_) | Role::Divisor | Role::Mask);
+    let weightless = matches!(graph.value(value).producer, Producer::Node { .. }) && env.get(value).is_none();
+    if fixed || weightless {
+        return;
+    }
+    let Some(tensor) = env.get(value) else { return };
+    let changed = match change {
+        Change::Zero => filled(tensor, 0.0),
+        Change::One => filled(tensor, 1.0),
+        Change::Constant => filled(tensor, typical(tensor)),
+        Change::Along(axis) if tensor.shape().len() > axis && tensor.shape().len() > 1 => along(tensor, axis),
+        // A vector beside a tensor of more axes: a scale or bias along the first of them.
+        Change::Along(_) => filled(tensor, typical(tensor)),
+    };
+    env.set(value, changed);
+}
+
+/// The first element that is neither 0 nor 1 (a factor of 1 hides that it is left out), so that divisibility and size stay what they were.
+fn typical(tensor: &Tensor) -> f64 {
+    (0..tensor.len()).map(|i| tensor.storage().get_f64(i)).find(|v| *v != 0.0 && *v != 1.0 && v.is_finite()).unwrap_or(1.0)
+}
+
+fn filled(tensor: &Tensor, value: f64) -> Tensor {
+    let len = tensor.len();
+    let storage = match tensor.dtype().carrier() {
+        Carrier::F64 => Storage::F64(vec![value; len]),
+        Carrier::F32 => Storage::F32(vec![value as f32; len]),
+        Carrier::I64 => Storage::I64(vec![value as i64; len]),
+        Carrier::Bool => Storage::Bool(vec![u8::from(value != 0.0); len]),
+    };
+    Tensor::new(tensor.dtype(), shape::Shape::from_slice(tensor.shape()), storage)
+}
+
+/// Every element is the first one along the axis.
+fn along(tensor: &Tensor, axis: usize) -> Tensor {
+    let strides = contiguous_strides(tensor.shape());
+    let (stride, size) = (strides[axis] as usize, tensor.shape()[axis]);
+    let source = |at: usize| at - at / stride % size * stride;
+    let storage = match tensor.storage() {
+        Storage::F64(v) => Storage::F64((0..v.len()).map(|i| v[source(i)]).collect()),
+        Storage::F32(v) => Storage::F32((0..v.len()).map(|i| v[source(i)]).collect()),
+        Storage::I64(v) => Storage::I64((0..v.len()).map(|i| v[source(i)]).collect()),
+        Storage::Bool(v) => Storage::Bool((0..v.len()).map(|i| v[source(i)]).collect()),
+    };
+    Tensor::new(tensor.dtype(), shape::Shape::from_slice(tensor.shape()), storage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    #[test]
+    fn elements_become_equal_along_an_axis() {
+        let tensor = Tensor::from_f32(Shape::from_slice(&[2, 3]), vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(along(&tensor, 0).as_f32().unwrap(), [0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+        assert_eq!(along(&tensor, 1).as_f32().unwrap(), [0.0, 0.0, 0.0, 3.0, 3.0, 3.0]);
+        assert_eq!(filled(&tensor, typical(&tensor)).as_f32().unwrap(), [2.0; 6]);
+    }
+}
