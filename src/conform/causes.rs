@@ -39,7 +39,9 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
 /// A fault of a run with the lines behind it.
 pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>) -> Box<Diagnostic> {
     let kernel = &subject.manifest.kernels[launch.kernel];
-    let (Some(module), Some(last)) = (subject.modules.ast(&module_name(&kernel.file)), kernel.launches.last()) else { return fault };
+    let (Some(module), Some(last)) = (subject.modules.ast(&module_name(&kernel.file)), kernel.launches.last()) else {
+        return fault;
+    };
     if !fault.code.id.starts_with('A') {
         return fault;
     }
@@ -64,8 +66,8 @@ pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>) -> Box
     Box::new(with_suspects(fault, module, suspects))
 }
 
-/// At most [`SUSPECTS`] of them, each line once.
-fn with_suspects(diagnostic: Diagnostic, module: &Module, suspects: Vec<Suspect>) -> Diagnostic {
+/// The message with at most [`SUSPECTS`] lines to look at, each once.
+pub fn with_suspects(diagnostic: Diagnostic, module: &Module, suspects: Vec<Suspect>) -> Diagnostic {
     let mut kept: Vec<Suspect> = Vec::new();
     for suspect in suspects {
         if kept.len() < SUSPECTS && kept.iter().all(|s| s.span != suspect.span) {
@@ -80,7 +82,8 @@ fn with_suspects(diagnostic: Diagnostic, module: &Module, suspects: Vec<Suspect>
 
 /// Operands by the kernel's pointer parameters.
 fn pointers(entry: &KernelLaunchEntry) -> BTreeMap<String, String> {
-    let pointer = |(param, value): (&String, &Value)| param.ends_with("_ptr").then(|| Some((param.clone(), value.as_str()?.to_owned())))?;
+    let pointer =
+        |(param, value): (&String, &Value)| param.ends_with("_ptr").then(|| Some((param.clone(), value.as_str()?.to_owned())))?;
     entry.args.iter().filter_map(pointer).collect()
 }
 

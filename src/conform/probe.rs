@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::execute::Executor;
 use crate::conform::inputs::{self, Kind};
-use crate::conform::{compare, diagnose, layout};
+use crate::conform::{causes, compare, diagnose, layout};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::{self, manifest::OperandEntry};
 use crate::emulate::{self, BufferId, Memory, View};
@@ -173,7 +173,15 @@ fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expe
     let comparison = compare::compare(got, tensor, derived);
     let finding = diagnose::examine(&template.manifest.output().name, got, tensor, derived, &comparison);
     let (Some(finding), Some(entry)) = (finding, entries.last()) else { return Ok(Vec::new()) };
-    Ok(finding.in_kernel(&parse_module(&template.kernel.file)?, entry).related)
+    let module = parse_module(&template.kernel.file)?;
+    let manifest = &template.manifest;
+    let pointers = manifest.inputs().iter().chain([manifest.output()]).map(|operand| {
+        let stem = operand.name.to_ascii_lowercase();
+        (format!("{stem}_ptr"), stem)
+    });
+    let seen = diagnose::Seen { clue: finding.clue, evidence: None, pointers: &pointers.collect() };
+    let ranked = diagnose::rank(&module, entry, seen, diagnose::SUSPECTS);
+    Ok(causes::with_suspects(finding.diagnostic, &module, ranked).related)
 }
 
 /// Emulates one bound kernel and compares.

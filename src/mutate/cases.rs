@@ -98,7 +98,15 @@ fn with_maps_around(name: &str, graph: &Graph, own: &Library, subject: &str) -> 
     let mut cases = planned(&format!("{name}, with an epilogue"), &fused, &fused, vec![around], own, &target(false), subject)?;
     for position in 0..graph.node(anchor).inputs.len() {
         if let Some((fused, around)) = around::with_prologue(graph, &cluster, position) {
-            cases.extend(planned(&format!("{name}, with a prologue"), &fused, &fused, vec![around], own, &target(false), subject)?);
+            cases.extend(planned(
+                &format!("{name}, with a prologue"),
+                &fused,
+                &fused,
+                vec![around],
+                own,
+                &target(false),
+                subject,
+            )?);
         }
     }
     Ok(cases)
@@ -108,9 +116,8 @@ fn with_maps_around(name: &str, graph: &Graph, own: &Library, subject: &str) -> 
 /// stride is 1 or another's.
 fn lying_apart(probe: &Probe, own: &Library, subject: &str) -> Result<Vec<Case>> {
     let target = target(false);
-    let bind: select::build::Bind = &|graph, cluster, _| {
-        template::bind(graph, cluster, &|v| probe.layout(v), own, &target, BindOptions::default())
-    };
+    let bind: select::build::Bind =
+        &|graph, cluster, _| template::bind(graph, cluster, &|v| probe.layout(v), own, &target, BindOptions::default());
     let graph = &probe.graph;
     let planned = select::build::build("case", Arc::new(graph.clone()), graph, vec![probe.cluster.clone()], bind)?;
     emitted(&probe.name, planned, subject)
@@ -137,7 +144,8 @@ fn listed(subject: &str) -> Result<Vec<(String, Graph)>> {
     let path = format!("{}.txt", subject.trim_end_matches(".py"));
     let Some(file) = CASES.get_file(&path).and_then(|file| file.contents_utf8()) else { return Ok(Vec::new()) };
     let mut graphs = Vec::new();
-    let starts: Vec<usize> = file.match_indices("graph \"").map(|(at, _)| at).filter(|&at| at == 0 || file[..at].ends_with('\n')).collect();
+    let starts: Vec<usize> =
+        file.match_indices("graph \"").map(|(at, _)| at).filter(|&at| at == 0 || file[..at].ends_with('\n')).collect();
     for (i, &start) in starts.iter().enumerate() {
         let end = starts.get(i + 1).copied().unwrap_or(file.len());
         let graph = text::parse(&SourceFile::new(format!("src/mutate/cases/{path}"), &file[start..end]))?;

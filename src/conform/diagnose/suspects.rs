@@ -77,8 +77,9 @@ pub fn behind(module: &Module, function: &str, place: Option<Span>, store: bool,
         Some(_) => inside(flow.lines[line].span),
         None => true,
     };
-    let faulty: BTreeSet<usize> =
-        (0..flow.accesses.len()).filter(|&a| here(flow.accesses[a].line) && (place.is_some() || flow.accesses[a].store == store)).collect();
+    let faulty: BTreeSet<usize> = (0..flow.accesses.len())
+        .filter(|&a| here(flow.accesses[a].line) && (place.is_some() || flow.accesses[a].store == store))
+        .collect();
     let score = |line: &Line| {
         let mut score = Score::default();
         if inside(line.span) {
@@ -217,7 +218,9 @@ impl Ranking<'_, '_> {
             let Sink::Address(access) = *sink else { continue };
             match self.operand(access) {
                 Some(found) if found == name && !self.is_store(access) => nearest = Some(nearest.map_or(steps, |n| n.min(steps))),
-                Some(found) => foreign |= self.seen.evidence.and_then(|e| e.operand(found)).is_none_or(|o| !o.right_when_constant),
+                Some(found) => {
+                    foreign |= self.seen.evidence.and_then(|e| e.operand(found)).is_none_or(|o| !o.right_when_constant)
+                }
                 None => {}
             }
         }
@@ -296,7 +299,10 @@ impl Ranking<'_, '_> {
             match sink {
                 Sink::Value(_) if constant => {
                     let first = matches!(line.stmt.kind, StmtKind::Assign { .. }) && is_initial(line.stmt);
-                    score.add(if first { 3.5 } else { 2.5 } / (1.0 + 0.05 * steps as f64), "gives the value a constant".to_owned());
+                    score.add(
+                        if first { 3.5 } else { 2.5 } / (1.0 + 0.05 * steps as f64),
+                        "gives the value a constant".to_owned(),
+                    );
                 }
                 Sink::Value(_) => score.add(1.0 / (1.0 + 0.1 * steps as f64), "flows into the value".to_owned()),
                 Sink::Other(_) if steps == 0 => score.add(2.0, "says what stands in masked lanes".to_owned()),
@@ -503,7 +509,9 @@ fn is_initial(stmt: &Stmt) -> bool {
 fn assigned(stmt: &Stmt) -> Option<&str> {
     match &stmt.kind {
         StmtKind::Assign { targets, value: _ } => targets.first().and_then(Expr::as_name),
-        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => target.as_name(),
+        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => {
+            target.as_name()
+        }
         _ => None,
     }
 }
