@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Shown by `decompose` without arguments.
 pub const EXAMPLES: &str = "\
+Usage: decompose MODEL [OPTIONS], or decompose VERB …; `decompose --help` lists all of them
+
 Examples:
   decompose resnet50.onnx                      decompose the embedded ResNet-50 into resnet50-suite/
   decompose model.onnx --dim batch=8 -o out    bind a symbolic dimension, choose the folder
@@ -105,7 +107,7 @@ pub struct KernelArgs {
     #[arg(long, default_value = "sm_90", value_name = "TARGET")]
     pub target: String,
     /// How much to fuse
-    #[arg(long, default_value = "basic", value_name = "none|basic|full")]
+    #[arg(long, default_value = "basic", value_name = "none|basic")]
     pub fuse: String,
     /// A folder of operator templates beside the built-in ones
     #[arg(long, value_name = "DIR")]
@@ -142,13 +144,13 @@ pub struct DecomposeArgs {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// What to verify
-    #[arg(long, default_value = "unique", value_name = "unique|all|sampled|none")]
+    #[arg(long, default_value = "unique", value_name = "unique|all|none")]
     pub verify: String,
     /// Only this kernel, node or template
     #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
     pub only: Option<String>,
     /// What to write
-    #[arg(long, default_value = "suite", value_name = "suite|tasks|sketch")]
+    #[arg(long, default_value = "suite", value_name = "suite", hide = true)]
     pub emit: String,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]

@@ -26,7 +26,7 @@ pub fn report(report: &Report) -> String {
     let chain = report.chain.as_ref().map(|chain| {
         json!({
             "verdict": chain.word.as_str(), "max_abs_err": chain.max_abs_err, "allowed": chain.allowed,
-            "launches": chain.launches, "emulation_wall_seconds": chain.cost.wall_seconds,
+            "launches": chain.launches, "unchanged": chain.known, "emulation_wall_seconds": chain.cost.wall_seconds,
             "emulation_cpu_seconds": chain.cost.cpu_seconds,
             "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
         })
@@ -46,15 +46,21 @@ pub fn report(report: &Report) -> String {
     format!("{document:#}\n")
 }
 
+/// What stands in the report's place when a run ends before it has one.
+pub fn failure<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+    let problems: Vec<Value> = diagnostics.into_iter().map(diagnostic).collect();
+    format!("{:#}\n", json!({"version": VERSION, "fully_verified": false, "problems": problems}))
+}
+
 fn verdict(verdict: &Verdict) -> Value {
     let error = verdict.error.as_ref().map(|e| {
         json!({
-            "max_abs_err": e.max_abs_err, "max_rel_err": e.max_rel_err, "tolerance": e.tolerance,
+            "max_abs_err": e.max_abs_err, "max_rel_err": e.max_rel_err, "worst_err": e.worst_err, "tolerance": e.tolerance,
             "over_tolerance": e.over_tolerance, "formula": e.formula,
         })
     });
     json!({
-        "word": verdict.word.as_str(), "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
+        "word": verdict.word.as_str(), "unchanged": verdict.known, "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
         "programs": verdict.programs, "codes": verdict.diagnostics.iter().map(|d| d.code.id).collect::<Vec<_>>(),
     })
 }

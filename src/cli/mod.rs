@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::diag::{Class, Diagnostic, render};
 use crate::pipeline::{self, Cancel, Options, Report};
@@ -32,13 +32,23 @@ use options::not_offered;
 /// Runs the tool on the process's arguments (the first is the program's name).
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    if arguments.len() < 2 {
-        return written(print(args::EXAMPLES), exit::status(Class::Usage));
+    match arguments.get(1) {
+        None => return written(print(args::EXAMPLES), exit::status(Class::Usage)),
+        Some(word) if word == "help" && arguments.len() == 2 => {
+            return written(print(&Cli::command().render_long_help().to_string()), exit::OK);
+        }
+        Some(_) => {}
     }
+    let json = arguments.iter().any(|argument| argument == "--json");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let status = if error.use_stderr() { exit::status(Class::Usage) } else { exit::OK };
+            if json && error.use_stderr() {
+                let problem = options::usage(error.render().to_string().trim_end());
+                // What cannot be printed here is printed on stderr below.
+                let _ = print(&json::failure([&problem]));
+            }
             return written(error.print(), status);
         }
     };
@@ -53,6 +63,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(diagnostics) => {
             let interrupted = diagnostics.iter().any(|d| d.code == &crate::diag::codes::INTERRUPTED);
+            if json {
+                // A closed pipe is no reason to lose the messages below.
+                let _ = print(&json::failure(&diagnostics));
+            }
             complain(&diagnostics);
             ExitCode::from(if interrupted { exit::INTERRUPTED } else { exit::combined(&diagnostics) })
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::table::{Align, render};
-use crate::conform::verdict::Word;
+use crate::conform::verdict::{Verdict, Word};
 use crate::diag::Diagnostic;
 use crate::pipeline::Report;
 use crate::shape;
@@ -34,8 +34,8 @@ pub fn report(report: &Report, verbose: bool) -> String {
                 layer.template.clone(),
                 shape::display(&layer.shape),
                 layer.grid.map_or("-".into(), grid),
-                if verdict.programs == 0 { "-".into() } else { format!("{:.1} ms", verdict.emulation_seconds * 1e3) },
-                error.map_or("-".into(), |e| format!("{:.1e}", e.max_abs_err)),
+                emulated(verdict),
+                error.map_or("-".into(), |e| format!("{:.1e}", e.worst_err)),
                 error.map_or("-".into(), |e| format!("{:.1e}", e.tolerance)),
                 verdict.word.as_str().to_owned(),
             ]
@@ -59,6 +59,20 @@ pub fn report(report: &Report, verbose: bool) -> String {
     text
 }
 
+/// How long it took, when it ran.
+fn emulated(verdict: &Verdict) -> String {
+    match (verdict.known, verdict.programs) {
+        (true, _) => "unchanged".to_owned(),
+        (false, 0) => "-".to_owned(),
+        (false, _) => format!("{:.1} ms", verdict.emulation_seconds * 1e3),
+    }
+}
+
+/// `1 launch`, `2 launches`.
+fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 fn grid(grid: [u32; 3]) -> String {
     let used = grid.iter().rposition(|&g| g != 1).map_or(1, |i| i + 1);
     grid[..used].iter().map(u32::to_string).collect::<Vec<_>>().join("×")
@@ -68,10 +82,11 @@ fn summary(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();
     let launches = report.layers.len();
     lines.push(format!(
-        "{}: {launches} launches of {} kernels, {} buffers of {:.1} MB",
+        "{}: {} of {}, {}, {:.1} MB in all",
         report.model,
-        report.kernels,
-        report.buffers.0,
+        count(launches, "launch", "launches"),
+        count(report.kernels, "kernel", "kernels"),
+        count(report.buffers.0, "buffer", "buffers"),
         report.buffers.1 as f64 / 1e6
     ));
     let mut counts: Vec<(Word, usize)> = Vec::new();
@@ -86,7 +101,7 @@ fn summary(report: &Report) -> Vec<String> {
     }
     let counts: Vec<String> = counts.into_iter().map(|(word, n)| format!("{n} {}", word.as_str())).collect();
     if !counts.is_empty() {
-        let exact = report.verdicts.iter().filter(|v| v.bit_equal == Some(true)).count();
+        let exact = report.verdicts.iter().filter(|v| v.word == Word::Verified && v.bit_equal == Some(true)).count();
         let exact = if exact > 0 { format!(" ({exact} bit-equal on integers)") } else { String::new() };
         lines.push(format!("kernels: {}{exact}", counts.join(", ")));
     }

@@ -41,6 +41,7 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             error: Some(error),
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
+            known: false,
             diagnostics: with_grid(subject, launch, mismatch),
         },
         Err(diagnostic) => {

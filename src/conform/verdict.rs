@@ -50,7 +50,8 @@ pub struct Error {
     pub max_rel_err: f64,
     /// The largest |error| / tolerance; at most 1 where the pass held.
     pub over_tolerance: f64,
-    /// The tolerance at the element where that ratio is largest.
+    /// The error and the tolerance at the element where that ratio is largest.
+    pub worst_err: f64,
     pub tolerance: f64,
     /// The tolerance as a formula.
     pub formula: String,
@@ -62,6 +63,7 @@ impl Error {
             max_abs_err: comparison.max_abs_err,
             max_rel_err: comparison.max_rel_err,
             over_tolerance: comparison.error_over_bound,
+            worst_err: comparison.worst.as_ref().map_or(0.0, |worst| (worst.got - worst.expected).abs()),
             tolerance: comparison.worst.as_ref().map_or(0.0, |worst| worst.bound),
             formula: derived.tolerance.describe(),
         }
@@ -81,6 +83,8 @@ pub struct Verdict {
     pub emulation_seconds: f64,
     /// Programs of that launch.
     pub programs: u64,
+    /// Whether an earlier run reached this on the same bytes.
+    pub known: bool,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -92,6 +96,7 @@ impl Verdict {
             bit_equal: None,
             emulation_seconds: 0.0,
             programs: 0,
+            known: false,
             diagnostics: Vec::new(),
         }
     }

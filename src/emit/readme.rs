@@ -35,7 +35,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         text += "The model file has no weights of its own: `weights.py` generates them from a hash.\n";
     }
     if !options.missing.is_empty() {
-        text += "\n## Not in this suite\n\nNo kernel computes these nodes, and what follows them works on unwritten memory:\n\n";
+        text += "\n## Not in this suite\n\nNo kernel computes these nodes, so `run.py` refuses to run; each kernel can be run by itself:\n\n";
         for node in &options.missing {
             text += &format!("- `{}`\n", prose(node));
         }

@@ -57,7 +57,7 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     text += "from weights import inputs, load\n\n\n";
     text += &prepare_function(plan, &prepared, &reserved)?;
     text += "\n\n";
-    text += &forward(plan, &modules, &prepared, &reserved)?;
+    text += &forward(plan, &modules, &prepared, &reserved, !options.missing.is_empty())?;
     text += "\n\n";
     text += &reference;
     text += "\n\n";
@@ -108,7 +108,8 @@ fn statement_of_tuple(head: &str, items: &[String], tail: &str) -> String {
     if line.len() <= 101 { line } else { format!("{head}(\n{}    ){tail}\n", filled(8, items)) }
 }
 
-fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&str]) -> diag::Result<String> {
+/// An `incomplete` one refuses to run: what follows a missing kernel would read unwritten memory.
+fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&str], incomplete: bool) -> diag::Result<String> {
     let graph = &plan.graph;
     let mut names = Names::new(reserved);
     let inputs: Vec<String> = graph.inputs().iter().map(|&input| names.fresh(&graph.value(input).name)).collect();
@@ -127,6 +128,9 @@ fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&s
         .map(|&value| format!("{} {}", prose(&graph.value(value).name), described(graph.dtype(value), graph.shape(value))))
         .collect();
     text += &format!("\n    Returns {}.\n    \"\"\"\n", results.join(", "));
+    if incomplete {
+        text += "    raise ValueError(\"kernels are missing: README.md names the nodes\")\n";
+    }
     if !prepared.is_empty() {
         let unpacked: Vec<String> = prepared.iter().map(|value| locals[value].clone()).collect();
         text += &statement_of_tuple("    ", &unpacked, " = prepared");

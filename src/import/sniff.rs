@@ -24,8 +24,15 @@ const MAGIC: &[(&[u8], &str)] = &[
 const EXPORT_TO_ONNX: &str =
     "export the model where its Python code is: torch.onnx.export(model, (example_input,), \"model.onnx\", dynamo=True)";
 
+const NAME_A_MODEL: &str = "name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx";
+
 /// The refusal of a file that is clearly no ONNX model, or `None` when it may be one.
 pub(super) fn refuse(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
+    let refusal = recognise(name, bytes)?;
+    Some(if refusal.help.is_none() { refusal.help(NAME_A_MODEL) } else { refusal })
+}
+
+fn recognise(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     let extension = name.rsplit_once('.').map(|(_, e)| e.to_ascii_lowercase()).unwrap_or_default();
     let not_a_model = |message: &str| Diagnostic::new(&codes::FILE_NOT_A_MODEL, message).in_file(name);
     let pickle = (bytes.starts_with(b"PK") && contains(bytes, b"data.pkl")) || bytes.starts_with(b"\x80\x02");

@@ -1,6 +1,7 @@
 //! One mutation in one case: the ordinary verification of the edited files, and whether what it says
 //! names the edited statement.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -157,7 +158,7 @@ pub fn verified(case: &Case, text: &str) -> Result<Option<Box<Diagnostic>>> {
         }
         return Ok(None);
     }
-    let chain = chain::verify(&subject, &executor, &|_| Ok(()))?;
+    let chain = chain::verify(&subject, &executor, &BTreeSet::new(), &|_| Ok(()))?;
     Ok(chain.diagnostics.into_iter().next().map(Box::new))
 }
 

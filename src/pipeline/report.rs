@@ -40,6 +40,8 @@ pub struct Report {
     /// Buffers of `run.py` and their bytes in all.
     pub buffers: (usize, u64),
     pub chain: Option<ChainReport>,
+    /// Nodes that no kernel computes, by their own names.
+    pub missing: Vec<String>,
     /// What is wrong or missing besides the verdicts.
     pub problems: Vec<Diagnostic>,
     /// What a reader should know: replaced weights, views, skipped verification.

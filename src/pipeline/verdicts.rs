@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::conform::chain::ChainReport;
-use crate::conform::verdict::{Verdict, Word};
+use crate::conform::verdict::{Error, Verdict, Word};
 use crate::emit::{self, Files, MANIFEST};
 
 use super::Report;
@@ -18,11 +18,11 @@ use super::Report;
 /// The file's name in a suite.
 pub const VERDICTS: &str = "verdicts.json";
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 1;
+const JUDGEMENT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -40,12 +40,29 @@ struct Entry {
     sha256: String,
     verdict: String,
     codes: Vec<String>,
+    /// Whether the structure pass asked for bit-equality.
+    bit_equal_on_integers: Option<bool>,
+    /// Of the numerics pass, when the verdict is *verified*.
+    error: Option<ErrorEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ErrorEntry {
+    max_abs_err: f64,
+    max_rel_err: f64,
+    over_tolerance: f64,
+    worst_err: f64,
+    tolerance: f64,
+    formula: String,
 }
 
 #[derive(Serialize, Deserialize)]
 struct ChainEntry {
     verdict: String,
     codes: Vec<String>,
+    /// Of the model's outputs, when the verdict is *verified*.
+    max_abs_err: Option<f64>,
+    allowed: Option<f64>,
     /// Hash over all files that the suite was emitted with.
     files: String,
 }
@@ -53,8 +70,8 @@ struct ChainEntry {
 /// What was verified before and still holds.
 #[derive(Default)]
 pub struct Known {
-    kernels: Vec<String>,
-    chain: bool,
+    kernels: Vec<Entry>,
+    chain: Option<ChainEntry>,
 }
 
 impl Known {
@@ -69,19 +86,31 @@ impl Known {
         }
         let verified = |verdict: &str| verdict == Word::Verified.as_str();
         let holds = |entry: &Entry| files.get(&entry.file).is_some_and(|bytes| emit::digest(bytes) == entry.sha256);
-        let chain = document.chain.is_some_and(|chain| verified(&chain.verdict) && chain.files == digest_of_all(files));
+        let chain = document.chain.filter(|chain| verified(&chain.verdict) && chain.files == digest_of_all(files));
         let kernels = document.kernels.into_iter().filter(|entry| verified(&entry.verdict) && holds(entry));
-        Known { kernels: kernels.map(|entry| entry.file).collect(), chain }
+        Known { kernels: kernels.collect(), chain }
     }
 
     /// The verdict of a kernel's file, when it is known.
     pub fn kernel(&self, file: &str) -> Option<Verdict> {
-        self.kernels.iter().any(|known| known == file).then(|| Verdict { word: Word::Verified, ..Verdict::not_verified() })
+        let entry = self.kernels.iter().find(|known| known.file == file)?;
+        let error = entry.error.as_ref().map(|e| Error {
+            max_abs_err: e.max_abs_err,
+            max_rel_err: e.max_rel_err,
+            over_tolerance: e.over_tolerance,
+            worst_err: e.worst_err,
+            tolerance: e.tolerance,
+            formula: e.formula.clone(),
+        });
+        let bit_equal = entry.bit_equal_on_integers;
+        Some(Verdict { word: Word::Verified, known: true, error, bit_equal, ..Verdict::not_verified() })
     }
 
     /// The chain's, when no file changed.
     pub fn chain(&self) -> Option<ChainReport> {
-        self.chain.then(|| ChainReport::known(Word::Verified))
+        let entry = self.chain.as_ref()?;
+        let (max_abs_err, allowed) = (entry.max_abs_err?, entry.allowed?);
+        Some(ChainReport { known: true, max_abs_err, allowed, ..ChainReport::new() })
     }
 }
 
@@ -113,6 +142,15 @@ pub fn text(report: &Report, files: &Files, known: &Known) -> String {
             sha256: files.get(&layer.kernel).map(|bytes| emit::digest(bytes)).unwrap_or_default(),
             verdict: verdict.word.as_str().to_owned(),
             codes: verdict.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
+            bit_equal_on_integers: verdict.bit_equal,
+            error: verdict.error.filter(|_| verdict.word == Word::Verified).map(|e| ErrorEntry {
+                max_abs_err: e.max_abs_err,
+                max_rel_err: e.max_rel_err,
+                over_tolerance: e.over_tolerance,
+                worst_err: e.worst_err,
+                tolerance: e.tolerance,
+                formula: e.formula,
+            }),
         };
         match kernels.iter_mut().find(|e| e.file == entry.file) {
             // Of several launches of one kernel, the first that does not hold stands.
@@ -124,6 +162,8 @@ pub fn text(report: &Report, files: &Files, known: &Known) -> String {
     let chain = report.chain.as_ref().map(|chain| ChainEntry {
         verdict: chain.word.as_str().to_owned(),
         codes: chain.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
+        max_abs_err: (chain.word == Word::Verified).then_some(chain.max_abs_err),
+        allowed: (chain.word == Word::Verified).then_some(chain.allowed),
         files: digest_of_all(files),
     });
     let manifest = files.get(MANIFEST).map(|bytes| emit::digest(bytes)).unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::conform::execute::Executor;
 use crate::conform::kernel;
 use crate::conform::subject::Subject;
 use crate::conform::unreached;
-use crate::conform::verdict::Verdict;
+use crate::conform::verdict::{Verdict, Word};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::GENERATOR;
 use crate::emit::{self, Change, Files};
@@ -37,7 +37,13 @@ pub fn verify(
     let known = Known::of(&files);
     let nothing = Known::default();
     let trusted = if all { &nothing } else { &known };
-    let mut report = all_of(&suite.display().to_string(), &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    let name = suite.display().to_string();
+    let mut report = all_of(&name, &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    report.problems.extend(report.missing.iter().map(|node| {
+        Diagnostic::new(&codes::OP_UNSUPPORTED, "no kernel of the suite computes this node")
+            .at_node(&name, node)
+            .help("decompose the model again: it says why the node has no kernel")
+    }));
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));
@@ -146,15 +152,18 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
+        report.missing.clone_from(&subject.manifest.missing);
     } else if options.verify != VerifyScope::None && options.only.is_none() {
         observer.stage("chain", subject.launches.len());
+        let fails = |&(_, &verdict): &(&usize, &usize)| report.verdicts[verdict].word != Word::Verified;
+        let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
         let step = |layer: &str| {
             observer.step(layer);
             cancel.check()
         };
         let chain = match known.chain() {
             Some(chain) => Ok(ChainReport { launches: subject.launches.len(), ..chain }),
-            None => chain::verify(subject, &executor, &step),
+            None => chain::verify(subject, &executor, &failed, &step),
         };
         cancel.check()?;
         report.chain = Some(chain?);

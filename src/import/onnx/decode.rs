@@ -6,14 +6,17 @@ use tract_onnx::pb::ModelProto;
 use super::{IR_VERSIONS, OPSETS};
 use crate::diag::{Diagnostic, Result, codes};
 
+const WHOLE: &str = "copy or download the file again, or export the model again";
+
 /// The decoded model; it has a graph, a readable IR version and a readable opset.
 pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<ModelProto> {
     let model = ModelProto::decode(bytes).map_err(|error| Box::new(undecodable(file, bytes.len(), &error.to_string())))?;
     if model.ir_version == 0 || model.graph.is_none() {
         let missing = if model.ir_version == 0 { "an IR version" } else { "a graph" };
         return Err(Box::new(
-            Diagnostic::new(&codes::FILE_NOT_A_MODEL, format!("is no ONNX model: {missing} is missing"))
+            Diagnostic::new(&codes::FILE_NOT_A_MODEL, format!("is not an ONNX model: {missing} is missing"))
                 .in_file(file)
+                .help(WHOLE)
                 .note(format!("the file has {} bytes; one that was cut off looks like this too", bytes.len())),
         ));
     }
@@ -64,6 +67,6 @@ fn undecodable(file: &str, len: usize, error: &str) -> Diagnostic {
         return Diagnostic::new(&codes::MODEL_INVALID, "a name or text in the file is not UTF-8").in_file(file).note(detail);
     }
     let diagnostic =
-        Diagnostic::new(&codes::FILE_NOT_A_MODEL, "is no ONNX model, or was cut off: its protobuf cannot be decoded");
-    diagnostic.in_file(file).note(detail).note(format!("the file has {len} bytes"))
+        Diagnostic::new(&codes::FILE_NOT_A_MODEL, "is not an ONNX model, or was cut off: its protobuf cannot be decoded");
+    diagnostic.in_file(file).note(detail).note(format!("the file has {len} bytes")).help(WHOLE)
 }

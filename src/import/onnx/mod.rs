@@ -47,8 +47,12 @@ pub fn serves(operator: &str) -> bool {
 pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| {
-        let cause = if path.is_dir() { "it is a folder".to_owned() } else { error.to_string() };
-        vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {cause}")).in_file(&name)]
+        let (cause, help) = if path.is_dir() {
+            ("it is a folder".to_owned(), "name the .onnx file inside it; a suite is verified by `decompose verify DIR`")
+        } else {
+            (error.to_string(), "check the path and its permissions")
+        };
+        vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {cause}")).in_file(&name).help(help)]
     })?;
     read(&name, &bytes, &External::beside(path), binding)
 }
