@@ -62,6 +62,8 @@ pub(super) fn compute(plan: &Plan, kernel: &BoundKernel, subject: &Subject, para
         })
         .collect();
     let nodes = prepare::nodes_for(plan, &wanted);
+    // Values that enter are the imported graph's, prepared ones the rewritten graph's.
+    let entering = values.clone();
     for line in prepare::statements(&plan.graph, &nodes, &mut names, &mut values)? {
         text += &statement(4, &line);
     }
@@ -81,7 +83,7 @@ pub(super) fn compute(plan: &Plan, kernel: &BoundKernel, subject: &Subject, para
             }
             Origin::Weight(value) => arguments.push(viewed(&values[value], plan.graph.shape(*value), &taken)),
             Origin::Entering(value) => {
-                let name = &values[value];
+                let name = &entering[value];
                 let logical = viewed(name, plan.imported.shape(*value), &operand.layout.shape);
                 if operand.layout.is_contiguous() {
                     arguments.push(logical);
