@@ -13,7 +13,7 @@ use crate::expr::{Binary, Node, Unary};
 use crate::graph::op::{Map, PoolKind};
 use crate::graph::{Graph, NodeId, Op};
 use crate::reference::{Env, floats, terms};
-use crate::tensor::Tensor;
+use crate::tensor::{Storage, Tensor};
 
 /// Exact sums stay below this, two bits under fp32's own limit: folding a normalisation into the
 /// weights may double them.
@@ -92,8 +92,17 @@ struct Digits {
 
 impl Digits {
     fn of(tensor: &Tensor) -> Digits {
-        let lanes = floats(tensor.storage());
-        let one = |&v: &f64| Digits { maximum: if v.is_infinite() { 0.0 } else { v.abs() }, step: step(v) };
+        match tensor.storage() {
+            Storage::F32(lanes) => Digits::over(lanes),
+            Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => Digits::over(&floats(tensor.storage())),
+        }
+    }
+
+    fn over<T: Copy + Into<f64> + Sync>(lanes: &[T]) -> Digits {
+        let one = |&v: &T| {
+            let v: f64 = v.into();
+            Digits { maximum: if v.is_infinite() { 0.0 } else { v.abs() }, step: step(v) }
+        };
         let both = |a: Digits, b: Digits| Digits { maximum: a.maximum.max(b.maximum), step: a.step.min(b.step) };
         lanes.par_iter().map(one).reduce(|| Digits { maximum: 0.0, step: f64::INFINITY }, both)
     }

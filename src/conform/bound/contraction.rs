@@ -42,10 +42,14 @@ pub(super) fn carry(
         Ok(())
     };
     let (first, second) = (carried[0], carried[1]);
-    if let (Some(error), Some(a), Some(b)) = (first, operands[0], absolute(1)) {
+    if let (Some(error), Some(a)) = (first, operands[0])
+        && let Some(b) = absolute(1)
+    {
         add(&error.tensor(a.shape()), &b)?;
     }
-    if let (Some(error), Some(mut a), Some(b)) = (second, absolute(0), operands[1]) {
+    if let (Some(error), Some(b)) = (second, operands[1])
+        && let Some(mut a) = absolute(0)
+    {
         if let Some(first) = first {
             let lanes = floats(a.storage()).iter().zip(&first.bound).map(|(a, e)| a + e).collect();
             a = as_tensor(lanes, a.shape());

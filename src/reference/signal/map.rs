@@ -42,7 +42,7 @@ fn unary(op: Unary, x: Moments) -> Moments {
     let at = |v: f64| if v.is_finite() { Moments::exactly(v) } else { x };
     match op {
         Unary::Neg => x.scaled(-1.0),
-        Unary::Abs => x.larger(x.scaled(-1.0)),
+        Unary::Abs => x.absolute(),
         Unary::Exp => {
             let exponent = |e: f64| e.clamp(-STEEPEST, STEEPEST).exp();
             Moments { mean: exponent(x.mean + x.variance() / 2.0), square: exponent(2.0 * (x.mean + x.variance())) }

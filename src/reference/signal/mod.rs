@@ -25,6 +25,9 @@ use crate::graph::op::{PoolKind, View};
 use crate::graph::{Graph, Node, Op, Producer, Role, ValueId};
 use moments::Moments;
 
+/// How many times larger than for a rectified unit signal a weight may be.
+const STRONGEST: f64 = 4.0;
+
 /// Gives generated weights of contractions the fan-in with which their products keep a mean square of 1.
 /// `always`: weights that the file has are generated, too.
 pub fn balance(graph: &mut Graph, always: bool) {
@@ -87,8 +90,10 @@ impl Walk<'_> {
         if !self.balanced.insert(weight) {
             return;
         }
-        // A rectified unit signal has the mean square ½, for which the law is made.
-        let weighs = (terms as f64 * 2.0 * other.square).round().clamp(1.0, 1e15);
+        // A rectified unit signal has the mean square ½, for which the law is made. Weights are at most
+        // STRONGEST times as large as for that one: a kernel alone gets operands near 1.
+        let terms = terms as f64;
+        let weighs = (terms * 2.0 * other.square).round().clamp((terms / STRONGEST.powi(2)).max(1.0), 1e15);
         let role = Role::Weight { fan_in: weighs as usize };
         let mut value = node.inputs[operand];
         while let Some(at) = value {

@@ -102,11 +102,23 @@ impl Moments {
         (below, Moments { mean, square })
     }
 
-    /// The larger of two values.
+    /// The magnitude.
+    pub fn absolute(self) -> Moments {
+        let (_, above) = self.above(0.0);
+        Moments { mean: 2.0 * above.mean - self.mean, square: self.square }
+    }
+
+    /// The larger of two independent values (Clark 1961).
     pub fn larger(self, other: Moments) -> Moments {
-        // max(a, b) = b + max(a − b, 0).
-        let (_, rise) = self.plus(other.scaled(-1.0)).above(0.0);
-        let mean = other.mean + rise.mean;
-        Moments { mean, square: other.square + 2.0 * other.mean * rise.mean + rise.square }
+        let apart = self.plus(other.scaled(-1.0));
+        let s = apart.deviation();
+        if s == 0.0 {
+            return if self.mean < other.mean { other } else { self };
+        }
+        let z = apart.mean / s;
+        let share = 0.5 * (1.0 + libm::erf(z / SQRT_2));
+        let rise = s * (-z * z / 2.0).exp() / (2.0 * PI).sqrt();
+        let mixed = self.mixed(share, other);
+        Moments { mean: mixed.mean + rise, square: mixed.square + (self.mean + other.mean) * rise }
     }
 }

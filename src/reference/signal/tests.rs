@@ -152,7 +152,7 @@ fn rectified_unit_signals_keep_their_fan_in() {
     let fan_in = |name: &str| net.graph.value(net.graph.find(name).unwrap()).role;
     // Inputs are uniform in [−1, 1): a mean square of ⅓ weighs ⅔ of a rectified unit signal's.
     assert_eq!(fan_in("w1"), Role::Weight { fan_in: 21 });
-    let Role::Weight { fan_in } = fan_in("w3") else { panic!("a weight") };
+    let Role::Weight { fan_in } = fan_in("w4") else { panic!("a weight") };
     assert!((24..=48).contains(&fan_in), "{fan_in}");
 }
 
@@ -177,7 +177,11 @@ fn moments_of_rectified_and_larger_values_are_those_of_the_normal_law() {
     let (below, above) = unit.above(0.0);
     assert!((below - 0.5).abs() < 1e-12 && (above.square - 0.5).abs() < 1e-12);
     assert!((above.mean - 1.0 / (2.0 * std::f64::consts::PI).sqrt()).abs() < 1e-12);
-    let absolute = unit.larger(unit.scaled(-1.0));
-    assert!((absolute.mean - 2.0 / std::f64::consts::PI.sqrt()).abs() < 1e-9, "{absolute:?}");
+    let near = |moments: Moments, mean: f64, square: f64| {
+        assert!((moments.mean - mean).abs() < 1e-9 && (moments.square - square).abs() < 1e-9, "{moments:?}");
+    };
+    near(unit.absolute(), (2.0 / std::f64::consts::PI).sqrt(), 1.0);
+    near(unit.larger(unit), 1.0 / std::f64::consts::PI.sqrt(), 1.0);
+    near(unit.larger(Moments::exactly(0.0)), above.mean, above.square);
     assert_eq!(Moments::exactly(3.0).above(2.0), (0.0, Moments::exactly(3.0)));
 }
