@@ -8,6 +8,7 @@
 pub mod cast;
 pub mod compare;
 pub mod dot;
+mod dot_split;
 pub mod elementwise;
 pub mod float;
 pub mod int;
