@@ -1,9 +1,10 @@
 //! Expressions on single lanes: the plain meaning of every node.
 //!
-//! Floats are computed in f64 and rounded to the node's dtype after each node (for + − × ÷ √ this
-//! equals computing in that dtype; functions come out nearly correctly rounded, which a kernel's
-//! need not). Integers wrap to their width. Serves constant folding, proofs and tests; the
-//! reference has loops of its own. Does not catch: u64 lanes at or above 2⁶³ count as negative.
+//! Floats are computed in f64 and rounded after each node to the type that its dtype is computed in
+//! (fp32 for narrower ones, which only a cast or a store rounds to); for + − × ÷ √ this equals
+//! computing in that type, functions come out nearly correctly rounded, which a kernel's need not.
+//! Integers wrap to their width. Serves constant folding, proofs and tests; the reference has loops
+//! of its own. Does not catch: u64 lanes at or above 2⁶³ count as negative.
 
 use super::{Binary, Compare, Constant, Expr, ExprId, Node, Unary};
 use crate::dtype::DType;
@@ -30,17 +31,17 @@ pub fn apply(node: Node, dtype: DType, of: impl Fn(ExprId) -> Constant) -> Optio
     use Constant::{Bool, Float, Int};
     match node {
         Node::Read(_) | Node::Coordinate(_) => None,
-        Node::Constant(Float(bits)) => Some(Constant::float(dtype.round(f64::from_bits(bits)))),
+        Node::Constant(Float(bits)) => Some(Constant::float(dtype.computed_in().round(f64::from_bits(bits)))),
         Node::Constant(Int(value)) => Some(Int(dtype.wrap(value))),
         Node::Constant(Bool(value)) => Some(Bool(value)),
         Node::Unary(op, a) => match of(a) {
-            Float(bits) => float_unary(op, f64::from_bits(bits)).map(|v| Constant::float(dtype.round(v))),
+            Float(bits) => float_unary(op, f64::from_bits(bits)).map(|v| Constant::float(dtype.computed_in().round(v))),
             Int(value) => int_unary(op, value).map(|v| Int(dtype.wrap(v))),
             Bool(value) => (op == Unary::Not).then_some(Bool(!value)),
         },
         Node::Binary(op, a, b) => match (of(a), of(b)) {
             (Float(a), Float(b)) => {
-                float_binary(op, f64::from_bits(a), f64::from_bits(b)).map(|v| Constant::float(dtype.round(v)))
+                float_binary(op, f64::from_bits(a), f64::from_bits(b)).map(|v| Constant::float(dtype.computed_in().round(v)))
             }
             (Int(a), Int(b)) => int_binary(op, a, b).map(|v| Int(dtype.wrap(v))),
             (Bool(a), Bool(b)) => match op {
