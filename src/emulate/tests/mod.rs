@@ -2,6 +2,7 @@
 //! dense, on one thread and on two, and demands equal bits and equal faults of all.
 
 mod files;
+mod precision;
 mod random;
 mod templates;
 mod values;
