@@ -10,7 +10,7 @@ use crate::conform::stored;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emit::Files;
-use crate::emit::manifest::{AccessEntry, FORMAT, LaunchEntry, MANIFEST, Manifest, OperandEntry, SlotEntry, VERSION};
+use crate::emit::manifest::{AccessEntry, FORMAT, LaunchEntry, MANIFEST, Manifest, OperandEntry, PRECISION, SlotEntry, VERSION};
 use crate::graph::{Graph, NodeId, Producer, TensorType, ValueId, text, verify};
 use crate::host::{HostArg, Modules};
 use crate::reference::seeded;
@@ -18,6 +18,7 @@ use crate::shape::{self, Shape};
 use crate::source::SourceFile;
 use crate::syntax::parse_module;
 use crate::tensor::Tensor;
+use crate::tolerance::Precision;
 
 /// One operand at one launch, with its names resolved.
 #[derive(Clone, Debug)]
@@ -66,6 +67,9 @@ pub struct Subject {
     pub imported: Graph,
     pub rewritten: Graph,
     pub launches: Vec<Launch>,
+    /// The class that the manifest claims for contractions with fp32 operands: kernels are held to it,
+    /// whatever their text says.
+    pub precision: Precision,
     pub modules: Modules,
     stored: HashMap<String, Tensor>,
 }
@@ -98,6 +102,9 @@ impl Subject {
         if let Some(file) = absent {
             return Err(invalid(format!("{file} is missing")));
         }
+        let class = manifest.settings.get(PRECISION).map_or("none", String::as_str);
+        let precision = Precision::from_name(class)
+            .ok_or_else(|| invalid(format!("{MANIFEST}: `{PRECISION}` of its settings is {class}, which is no class")))?;
         let imported = graph("imported", &manifest.imported)?;
         let rewritten = graph("rewritten", &manifest.rewritten)?;
         let launches = manifest.launches.iter().map(|entry| resolve(name, &manifest, &imported, entry)).collect::<Result<_>>()?;
@@ -106,7 +113,7 @@ impl Subject {
             Some(bytes) => stored::read(bytes).map_err(|what| invalid(format!("weights.safetensors: {what}")))?,
             None => HashMap::new(),
         };
-        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, modules, stored })
+        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, precision, modules, stored })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.

@@ -29,6 +29,9 @@ pub const FORMAT: &str = "decompose-suite";
 /// Grows with every change that an old reader would misunderstand.
 pub const VERSION: u32 = 1;
 
+/// The setting that names the class of contractions with fp32 operands.
+pub const PRECISION: &str = "precision";
+
 /// The whole document, in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,6 +6,7 @@ use super::python::{Names, call, described, dtype, filled, float, prose, stateme
 use super::wrapper::taken_shape;
 use super::{EmitOptions, kernel_module, prepare, torch_ops};
 use crate::diag::{self, Diagnostic, codes};
+use crate::dtype::DType;
 use crate::graph::{Producer, ValueId};
 use crate::select::plan::{Plan, Slot};
 use crate::shape;
@@ -15,8 +16,19 @@ use crate::template::OperandAccess;
 const RESERVED: [&str; 12] =
     ["F", "argparse", "forward", "inputs", "load", "main", "prepare", "prepared", "reference", "sys", "torch", "weights"];
 
-/// How far the model's outputs may be off, against their largest element.
-const CHECK: f64 = 1e-3;
+/// How far the model's outputs may be off, against their largest element: by the narrowest float of any
+/// kernel, and by whether fp32 operands are truncated.
+fn check(plan: &Plan) -> f64 {
+    let operands = || plan.kernels.iter().flat_map(|kernel| &kernel.operands).map(|operand| operand.dtype);
+    let rounded = plan.kernels.iter().any(|kernel| kernel.truncates());
+    if operands().any(|dtype| dtype == DType::BF16) {
+        1e-1
+    } else if rounded || operands().any(|dtype| dtype == DType::F16) {
+        2e-2
+    } else {
+        1e-3
+    }
+}
 
 /// The whole text.
 pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
@@ -45,7 +57,7 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     text += &reference;
     text += "\n\n";
     let main = include_str!("text/run_main.py");
-    text += &main.replace("CHECK", &float(CHECK)).replace("NAME", &string(&plan.name));
+    text += &main.replace("CHECK", &float(check(plan))).replace("NAME", &string(&plan.name));
     Ok(text)
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::diag::{Diagnostic, codes};
+use crate::graph::convert::{Overflows, convert};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, onnx};
 use crate::registry::{self, Model, Registry, Size};
@@ -11,9 +12,10 @@ use crate::template::Library;
 
 use super::{Options, Outcome, Weights, operators};
 
-/// The suite's name and the imported model.
-pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)> {
-    let imported = import(options, library)?;
+/// The suite's name and the imported model, its floats in the type that is asked for; and how many
+/// elements of its weights that type cannot hold.
+pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported, Overflows)> {
+    let mut imported = import(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
@@ -21,7 +23,8 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)>
             return Err(absent);
         }
     }
-    Ok((stem(&options.model), imported))
+    let overflows = options.dtype.map(|dtype| convert(&mut imported.graph, dtype)).unwrap_or_default();
+    Ok((stem(&options.model), imported, overflows))
 }
 
 /// A file that is there is read as it is, under the shapes that the working directory's registry has
@@ -92,14 +95,18 @@ pub fn node_name(graph: &Graph, node: NodeId) -> String {
 }
 
 /// What a reader should know of the weights.
-pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
+pub fn notes(imported: &Imported, overflows: Overflows, options: &Options) -> Vec<String> {
     let filled = without_elements(&imported.graph).count();
-    match (options.weights, filled) {
+    let mut notes = match (options.weights, filled) {
         (Weights::Seeded, _) => vec![format!("all weights are generated from seed {}", options.seed)],
         (Weights::Auto | Weights::Model, 0) => Vec::new(),
         (Weights::Auto | Weights::Model, n) => {
             let why = if imported.graph.file == registry::FILE { "have no file" } else { "the file fills with one number" };
             vec![format!("{n} weights that {why} are generated from seed {}", options.seed)]
         }
+    };
+    if let (Overflows(n @ 1..), Some(dtype)) = (overflows, options.dtype) {
+        notes.push(format!("{n} elements of weights lie beyond {dtype} and are infinite in it"));
     }
+    notes
 }
