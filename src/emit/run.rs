@@ -17,14 +17,15 @@ const RESERVED: [&str; 12] =
     ["F", "argparse", "forward", "inputs", "load", "main", "prepare", "prepared", "reference", "sys", "torch", "weights"];
 
 /// How far the model's outputs may be off, against their largest element: by the narrowest float of any
-/// kernel, and by whether fp32 operands are truncated.
+/// kernel, and by whether fp32 operands are truncated (ResNet-50's are off by 2 % in tf32, whose errors
+/// have one sign, by 1 % in bf16, by 0.1 % in fp16).
 fn check(plan: &Plan) -> f64 {
     let operands = || plan.kernels.iter().flat_map(|kernel| &kernel.operands).map(|operand| operand.dtype);
     let rounded = plan.kernels.iter().any(|kernel| kernel.truncates());
-    if operands().any(|dtype| dtype == DType::BF16) {
-        1e-1
-    } else if rounded || operands().any(|dtype| dtype == DType::F16) {
-        2e-2
+    if rounded || operands().any(|dtype| dtype == DType::BF16) {
+        5e-2
+    } else if operands().any(|dtype| dtype == DType::F16) {
+        1e-2
     } else {
         1e-3
     }
