@@ -73,6 +73,17 @@ impl DType {
         }
     }
 
+    /// The type in which scalars of this type are computed: fp32 for narrower floats, as kernels and
+    /// torch do. A result is rounded to the type itself where it is stored.
+    pub fn computed_in(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
+            DType::F64 | DType::F32 => self,
+            DType::I64 | DType::I32 | DType::I16 | DType::I8 => self,
+            DType::U64 | DType::U32 | DType::U16 | DType::U8 | DType::Bool => self,
+        }
+    }
+
     /// Bytes one element takes on the device.
     pub fn size(self) -> usize {
         match self {

@@ -4,51 +4,7 @@
 //! memory is what one program may allocate); the Ascend table comes from the public hardware pages
 //! of the AKG project. Nothing here is measured.
 
-use std::fmt;
-
-/// How an fp32 dot is computed. The class is named in every dot of ours and in the verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub enum Precision {
-    /// fp32 products and sums.
-    #[default]
-    Ieee,
-    /// Operands truncated to 10 mantissa bits.
-    Tf32,
-    Tf32x3,
-    Bf16x6,
-    /// Split by hand into fp16 parts with fp32 promotion.
-    Fp16x3,
-    /// Split by hand into bf16 parts with fp32 promotion.
-    Bf16x3,
-}
-
-impl Precision {
-    pub const ALL: [Precision; 6] =
-        [Precision::Ieee, Precision::Tf32, Precision::Tf32x3, Precision::Bf16x6, Precision::Fp16x3, Precision::Bf16x3];
-
-    /// As written on the command line, in `template.yaml` and in `input_precision=`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Precision::Ieee => "ieee",
-            Precision::Tf32 => "tf32",
-            Precision::Tf32x3 => "tf32x3",
-            Precision::Bf16x6 => "bf16x6",
-            Precision::Fp16x3 => "fp16x3",
-            Precision::Bf16x3 => "bf16x3",
-        }
-    }
-
-    /// The inverse of [`Precision::name`].
-    pub fn from_name(name: &str) -> Option<Precision> {
-        Precision::ALL.into_iter().find(|p| p.name() == name)
-    }
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub use crate::tolerance::Precision;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
@@ -182,6 +138,5 @@ mod tests {
         assert_eq!(Target::find("ascend910b3").unwrap().cores(false), Some(40));
         assert_eq!(Target::find("sm_80").unwrap().cores(true), None);
         assert!(Target::find("sm_70").is_none());
-        assert_eq!(Precision::from_name("bf16x6"), Some(Bf16x6));
     }
 }

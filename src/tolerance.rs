@@ -10,19 +10,21 @@
 //! |y − r| ≤ 4·u·√K·(Q + |r|) + 6·u_in·Q + 2·u_in·|r| + ½ulp(y)
 //! ```
 //!
-//! with u_in = 0 for operands used as they are and 2⁻¹⁰ for operands truncated to tf32. The √K (and
-//! not K) is the statistical growth of rounding errors; the constants held with a margin of 3.8 in
-//! trials over three input laws and K from 49 to 16,384. A bound with K would hide a dropped term;
-//! one with √K can be exceeded only by errors that conspire.
+//! with u_in the operand error of the precision class ([`Precision::operand_error`]; 0 for operands
+//! used as they are). The √K (and not K) is the statistical growth of rounding errors;
+//! docs/tolerance.md has the trials over laws, K and classes that the constants held in. A bound with
+//! K would hide a dropped term; one with √K can be exceeded only by errors that conspire.
 //!
 //! **What follows the contraction** carries its error through first-order derivatives and adds each
 //! operator's own rounding ([`function_error`]); `conform::bound` does that element by element.
 //!
 //! **The cap**: on inputs of our own law no element may be off by more than c + c·|r|, with c =
-//! 10⁻⁴ in fp32 and 10⁻² in narrower types and tf32 (KernelBench's thresholds). A user's data scale
-//! it by max(1, Q).
+//! 10⁻⁴ in every class of fp32 but tf32, and 10⁻² in tf32 and narrower types (KernelBench's
+//! thresholds). A user's data scale it by max(1, Q).
 //!
 //! Not caught by a tolerance: a wrong term smaller than the bound. The structure pass catches it.
+
+use std::fmt;
 
 use crate::dtype::{DType, FloatFormat};
 use crate::expr::{Binary, Unary};
@@ -30,29 +32,81 @@ use crate::expr::{Binary, Unary};
 /// Unit roundoff of fp32, in which every kernel accumulates.
 pub const UNIT: f64 = 1.0 / (1u64 << 24) as f64;
 
-/// The precision class of contractions with fp32 operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// How a contraction with fp32 operands is computed. The class is named in every dot of ours and in
+/// the verdict; operands of other types have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Precision {
-    /// Operands are used as they are.
+    /// fp32 products and sums.
+    #[default]
     Ieee,
-    /// Operands are truncated to 10 fraction bits.
+    /// Operands truncated to 10 fraction bits.
     Tf32,
+    /// Operands as a sum of two tf32 parts; three of the four products.
+    Tf32x3,
+    /// Operands as a sum of three bf16 parts; six of the nine products.
+    Bf16x6,
+    /// Split by hand into two fp16 parts with fp32 promotion; three of the four products.
+    Fp16x3,
+    /// Operands as a sum of two bf16 parts; three of the four products.
+    Bf16x3,
 }
 
 impl Precision {
-    /// The relative error of an operand.
-    pub fn operand_error(self) -> f64 {
-        match self {
-            Precision::Ieee => 0.0,
-            Precision::Tf32 => 1.0 / 1024.0,
-        }
-    }
+    pub const ALL: [Precision; 6] =
+        [Precision::Ieee, Precision::Tf32, Precision::Tf32x3, Precision::Bf16x6, Precision::Fp16x3, Precision::Bf16x3];
 
+    /// As written on the command line, in `template.yaml` and in `input_precision=`.
     pub fn name(self) -> &'static str {
         match self {
             Precision::Ieee => "ieee",
             Precision::Tf32 => "tf32",
+            Precision::Tf32x3 => "tf32x3",
+            Precision::Bf16x6 => "bf16x6",
+            Precision::Fp16x3 => "fp16x3",
+            Precision::Bf16x3 => "bf16x3",
         }
+    }
+
+    /// The inverse of [`Precision::name`].
+    pub fn from_name(name: &str) -> Option<Precision> {
+        Precision::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// u_in: half of the largest relative error of one product, each operand's part in it.
+    ///
+    /// * tf32: an operand loses less than 2⁻¹⁰.
+    /// * tf32x3: x = h + l with |l| ≤ 2⁻¹¹ (h is rounded to 10 bits). l·l′ is left out (2⁻²²), and
+    ///   each l is truncated to 10 bits, which loses less than 2⁻²²: 3·2⁻²² in all.
+    /// * bf16x3: |l| ≤ 2⁻⁸ and x − h − l ≤ 2⁻¹⁷: l·l′ (2⁻¹⁶) and two rests make 2⁻¹⁵.
+    /// * bf16x6: x = h + m + l with |m| ≤ 2⁻⁸, |l| ≤ 2⁻¹⁷. m·l′ and l·m′ are left out (2⁻²⁵ each),
+    ///   and l·l′ (2⁻³⁴): below 2⁻²⁴ + 2⁻³⁴.
+    /// * fp16x3: |l| ≤ 2⁻¹¹ and x − h − l ≤ 2⁻²²: l·l′ and two rests, 3·2⁻²², inside fp16's range.
+    pub fn operand_error(self) -> f64 {
+        let two_to = |exponent: i32| f64::from(exponent).exp2();
+        match self {
+            Precision::Ieee => 0.0,
+            Precision::Tf32 => two_to(-10),
+            Precision::Tf32x3 | Precision::Fp16x3 => 3.0 * two_to(-23),
+            Precision::Bf16x3 => two_to(-16),
+            Precision::Bf16x6 => two_to(-25) + two_to(-35),
+        }
+    }
+
+    /// The operands' part of the bound, for a verdict.
+    fn describe(self) -> &'static str {
+        match self {
+            Precision::Ieee => "",
+            Precision::Tf32 => " + 6·2⁻¹⁰·Q + 2·2⁻¹⁰·|r|",
+            Precision::Tf32x3 | Precision::Fp16x3 => " + 18·2⁻²³·Q + 6·2⁻²³·|r|",
+            Precision::Bf16x3 => " + 6·2⁻¹⁶·Q + 2·2⁻¹⁶·|r|",
+            Precision::Bf16x6 => " + 6·2⁻²⁵·Q + 2·2⁻²⁵·|r|",
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -95,8 +149,13 @@ impl Contraction {
 pub fn cap(dtype: DType, precision: Precision) -> f64 {
     match (dtype, precision) {
         (DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2, _) | (_, Precision::Tf32) => 1e-2,
-        (_, Precision::Ieee) => 1e-4,
+        (_, Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3) => 1e-4,
     }
+}
+
+/// 2⁻ᵈ: the largest relative error of a number that is rounded once to a float type of d digits.
+pub fn rounding(dtype: DType) -> f64 {
+    dtype.format().map_or(0.0, |format| f64::from(-format.digits).exp2())
 }
 
 impl Tolerance {
@@ -108,10 +167,7 @@ impl Tolerance {
             Tolerance::Derived { contraction, operators, cap } => {
                 let mut text = match contraction {
                     Some(Contraction { precision, terms }) => {
-                        let operand = match precision {
-                            Precision::Ieee => "",
-                            Precision::Tf32 => " + 6·2⁻¹⁰·Q + 2·2⁻¹⁰·|r|",
-                        };
+                        let operand = precision.describe();
                         format!("|y − r| ≤ 4·2⁻²⁴·√K·(Q + |r|){operand} + ½ulp, K = {terms}")
                     }
                     None => "|y − r| ≤ rounding of each operator".to_owned(),
@@ -191,8 +247,19 @@ mod tests {
     fn the_formula_is_that_of_the_header() {
         let ieee = Contraction { precision: Precision::Ieee, terms: 576 };
         assert_eq!(ieee.bound(2.0, -1.0), 4.0 * UNIT * 24.0 * 3.0);
-        let tf32 = Contraction { precision: Precision::Tf32, terms: 576 };
+        let tf32 = Contraction { precision: Precision::Tf32, ..ieee };
         assert_eq!(tf32.bound(2.0, -1.0) - ieee.bound(2.0, -1.0), 14.0 / 1024.0);
+    }
+
+    #[test]
+    fn classes_are_named_and_ordered_by_their_error() {
+        assert_eq!(Precision::from_name("bf16x6"), Some(Precision::Bf16x6));
+        assert_eq!(Precision::from_name("auto"), None);
+        let [ieee, tf32, tf32x3, bf16x6, fp16x3, bf16x3] = Precision::ALL.map(Precision::operand_error);
+        assert!(ieee < bf16x6 && bf16x6 < tf32x3 && tf32x3 <= fp16x3 && fp16x3 < bf16x3 && bf16x3 < tf32);
+        assert_eq!([DType::F16, DType::BF16, DType::I64].map(rounding), [1.0 / 2048.0, 1.0 / 256.0, 0.0]);
+        assert_eq!(cap(DType::F32, Precision::Bf16x3), 1e-4);
+        assert_eq!((cap(DType::F32, Precision::Tf32), cap(DType::BF16, Precision::Ieee)), (1e-2, 1e-2));
     }
 
     #[test]

@@ -1,8 +1,10 @@
-//! Whole suites: ResNet-50 from file to verdicts through the library, suites that were edited, and
-//! the command line's refusals. One binary, so that the crate is linked once.
+//! Whole suites: ResNet-50 from file to verdicts through the library, small models in every type and
+//! precision class, suites that were edited, and the command line's refusals. One binary, so that the crate is linked once.
 
 #[path = "suite/cli.rs"]
 mod cli;
+#[path = "suite/dtypes.rs"]
+mod dtypes;
 #[path = "suite/edits.rs"]
 mod edits;
 #[path = "suite/explain.rs"]

@@ -2,13 +2,14 @@
 
     python tools/check_templates.py [--no-compile] [NAME ...]
 
-Each kernel, direct and looped, is compiled for cuda:80, cuda:90 and hip:gfx942, and run under
+Each kernel, direct and looped, is compiled for cuda:80, cuda:90 and hip:gfx942, with fp32, fp16 and
+bf16 tensors and in every precision class that the target has, and run under
 Triton's interpreter on several shapes against a plain numpy formula. Data are small integers, so
 contractions, sums, pools and copies must agree bit for bit; softmax and normalisations, which
 round, must agree to 1e-6 relative.
 
-Last result (triton 3.9.0): 11 templates, 24 entries compile for the three targets, 78 interpreted
-cases agree.
+Last result (triton 3.9.0): 11 templates, 24 entries compile for the three targets in fp32, fp16 and
+bf16, 78 interpreted cases agree.
 """
 
 import importlib.util
@@ -284,6 +285,7 @@ def softmax():
         )
 
 
+CLASSES = ["ieee", "tf32", "tf32x3", "bf16x6"]
 TEMPLATES = [conv2d_resnet, matmul, relu, add, map, batchnorm2d, lrn, maxpool2d, avgpool2d, adaptive_avgpool2d, softmax]
 ROUNDING = {"softmax", "batchnorm2d", "lrn"}
 
@@ -311,23 +313,28 @@ def compile_all(template):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    types = {"float32": "*fp32", "int64": "*i64"}
     module = load(template.__name__)
+    targets = [("cuda", 80, 32), ("cuda", 90, 32), ("hip", "gfx942", 64)]
     seen = set()
     for name, args, constexprs, _work, _want in template():
         if name in seen:
             continue
         seen.add(name)
-        for entry in (name, name + "_loop"):
+        for entry, float_type in itertools.product((name, name + "_loop"), ("fp32", "fp16", "bf16")):
             fn = getattr(module, entry)
+            types = {"float32": f"*{float_type}", "int64": "*i64"}
             signature = {k: types[v.dtype.name] if isinstance(v, np.ndarray) else "i32" for k, v in args.items()}
             signature |= {"WORK": "i32"} if entry != name else {}
             signature |= {k: "constexpr" for k in constexprs}
             signature = {k: signature[k] for k in fn.arg_names}
-            for backend, arch, warp in (("cuda", 80, 32), ("cuda", 90, 32), ("hip", "gfx942", 64)):
-                source = ASTSource(fn, signature, constexprs)
+            classes = CLASSES if float_type == "fp32" and "PRECISION" in constexprs else CLASSES[:1]
+            for (backend, arch, warp), precision in itertools.product(targets, classes):
+                if backend == "hip" and precision == "tf32x3":
+                    continue
+                source = ASTSource(fn, signature, constexprs | ({"PRECISION": precision} if "PRECISION" in constexprs else {}))
                 triton.compile(source, target=GPUTarget(backend, arch, warp), options={"num_warps": 4})
-            print(f"{template.__name__:20} {entry}: compiles for cuda:80, cuda:90, hip:gfx942", flush=True)
+            classes = f" ({', '.join(classes)})" if len(classes) > 1 else ""
+            print(f"{template.__name__:20} {entry}: {float_type}{classes} compiles for cuda:80, cuda:90, hip:gfx942", flush=True)
 
 
 def main():

@@ -97,11 +97,11 @@ pub struct ModelArgs {
 /// How kernels are chosen.
 #[derive(Args, Debug, Default, Clone)]
 pub struct KernelArgs {
-    /// Element type to compute in
+    /// Element type of floats: the model's own, or every float converted to one
     #[arg(long, default_value = "as-is", value_name = "as-is|f32|f16|bf16")]
     pub dtype: String,
-    /// Precision class of fp32 dots
-    #[arg(long, default_value = "ieee", value_name = "CLASS")]
+    /// Precision class of fp32 dots; tf32 truncates operands, the others split them
+    #[arg(long, default_value = "ieee", value_name = "ieee|tf32|tf32x3|bf16x6")]
     pub precision: String,
     /// Hardware the kernels are scheduled for
     #[arg(long, default_value = "sm_90", value_name = "TARGET")]

@@ -141,6 +141,8 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
             Shapes::Real => Size::Real,
             Shapes::Unit => Size::Unit,
         },
+        dtype: options::dtype(kernels)?,
+        precision: options::precision(kernels)?,
         fuse: options::fuse_level(kernels)?,
         target: kernels.target.clone(),
         templates: kernels.templates.clone(),

@@ -3,10 +3,12 @@
 
 use crate::cli::args::{KernelArgs, ModelArgs};
 use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::DType;
 use crate::fuse::Level;
 use crate::import::Binding;
 use crate::pipeline::{VerifyScope, Weights};
 use crate::shape::Shape;
+use crate::tolerance::Precision;
 
 /// Where a flag's value stands between offered and unknown.
 fn choice<'a, T: Copy>(flag: &str, value: &'a str, offered: &[(&'a str, T)], later: &[&str]) -> Result<T> {
@@ -60,10 +62,21 @@ pub fn binding(args: &ModelArgs) -> Result<Binding> {
     Ok(bound)
 }
 
-/// Checked values of [`KernelArgs`].
+/// What floats are computed in; `None`: as the model says.
+pub fn dtype(args: &KernelArgs) -> Result<Option<DType>> {
+    let converted = [DType::F32, DType::F16, DType::BF16].map(|dtype| (dtype.name(), Some(dtype)));
+    let offered: Vec<_> = std::iter::once(("as-is", None)).chain(converted).collect();
+    choice("--dtype", &args.dtype, &offered, &[])
+}
+
+/// The class of contractions with fp32 operands. The two that are split by hand need kernels that do it.
+pub fn precision(args: &KernelArgs) -> Result<Precision> {
+    let offered = [Precision::Ieee, Precision::Tf32, Precision::Tf32x3, Precision::Bf16x6].map(|p| (p.name(), p));
+    let later = [Precision::Fp16x3.name(), Precision::Bf16x3.name(), "auto"];
+    choice("--precision", &args.precision, &offered, &later)
+}
+
 pub fn fuse_level(args: &KernelArgs) -> Result<Level> {
-    choice("--dtype", &args.dtype, &[("as-is", ()), ("f32", ())], &["f16", "bf16"])?;
-    choice("--precision", &args.precision, &[("ieee", ())], &["tf32", "tf32x3", "bf16x6", "fp16x3", "bf16x3", "auto"])?;
     choice("--fuse", &args.fuse, &[("none", Level::None), ("basic", Level::Basic)], &["full"])
 }
 
@@ -118,11 +131,19 @@ mod tests {
 
     #[test]
     fn later_values_are_refused_by_name_and_unknown_ones_as_usage() {
-        let fuse = |s: &str| {
-            fuse_level(&KernelArgs { dtype: "f32".into(), precision: "ieee".into(), fuse: s.into(), ..KernelArgs::default() })
-        };
+        let fuse = |s: &str| fuse_level(&KernelArgs { fuse: s.into(), ..KernelArgs::default() });
         assert_eq!(fuse("basic").unwrap(), Level::Basic);
         assert_eq!(fuse("full").unwrap_err().code.id, "U006");
         assert_eq!(fuse("all").unwrap_err().code.id, "U001");
+        let args =
+            |dtype: &str, class: &str| KernelArgs { dtype: dtype.into(), precision: class.into(), ..KernelArgs::default() };
+        assert_eq!(dtype(&args("bf16", "")).unwrap(), Some(DType::BF16));
+        assert_eq!(dtype(&args("as-is", "")).unwrap(), None);
+        assert_eq!(dtype(&args("f8", "")).unwrap_err().code.id, "U001");
+        assert_eq!(precision(&args("", "bf16x6")).unwrap(), Precision::Bf16x6);
+        for later in ["fp16x3", "bf16x3", "auto"] {
+            assert_eq!(precision(&args("", later)).unwrap_err().code.id, "U006");
+        }
+        assert_eq!(precision(&args("", "fp32")).unwrap_err().code.id, "U001");
     }
 }

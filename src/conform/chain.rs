@@ -2,8 +2,9 @@
 //!
 //! Each launch is compared with the reference *on the emulated inputs* that it really read, in one
 //! chain through one memory, so that an error is found at the launch that makes it. At the end the
-//! outputs' error against an f64 chain may be at most [`FACTOR`] times that of an f32 reference
-//! chain; and every activation must carry a signal, since dead ones prove nothing.
+//! outputs' error against an f64 chain may be at most [`FACTOR`] times that of a reference chain in
+//! the suite's own types and class: each node's result rounded to its dtype, and operands truncated
+//! for tf32. Every activation must carry a signal, since dead ones prove nothing.
 //!
 //! Host code that launches other kernels, or in another order, than the manifest says is found here;
 //! what it computes with the right launches on wrong buffers is found by the last comparison.
@@ -28,9 +29,9 @@ use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::shape::{Shape, contiguous_strides};
 use crate::tensor::Tensor;
-use crate::tolerance::Precision;
+use crate::tolerance::{self, Precision};
 
-/// How many times the error of an f32 reference chain the emulated outputs may have.
+/// How many times the error of a reference chain in the same types the emulated outputs may have.
 pub const FACTOR: f64 = 4.0;
 
 /// How many elements of each output a report shows.
@@ -275,7 +276,7 @@ impl<'s> Chain<'s> {
             }
         }
         reference::evaluate(graph, &nodes, &mut env, Math::F64)?;
-        let derived = derive(graph, &nodes, &env, Precision::Ieee, Inputs::Any)?;
+        let derived = derive(graph, &nodes, &env, subject.precision, Inputs::Any)?;
         let (Some(got), Some(expected)) = (got, env.get(launch.output)) else { return Err(lost(subject, launch.output)) };
         let finite = derived.bound.iter().flatten().copied().filter(|bound| bound.is_finite());
         self.bounds.extend(written.map(|slot| (slot, finite.fold(0.0, f64::max))));
@@ -304,7 +305,7 @@ impl<'s> Chain<'s> {
         }
     }
 
-    /// Compares the model's outputs with an f64 chain, by the measure of an f32 chain.
+    /// Compares the model's outputs with an f64 chain, by the measure of a chain in the suite's types.
     fn outputs(&self, report: &mut ChainReport) -> Result<()> {
         let (subject, graph) = (self.subject, &self.subject.imported);
         let returned = &self.trace.returned;
@@ -312,7 +313,12 @@ impl<'s> Chain<'s> {
             let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
             return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
         }
-        let (wide, narrow) = model_outputs(subject, &self.given)?;
+        let same = match subject.precision {
+            Precision::Tf32 => Math::Tf32,
+            // The split classes are at least as good as fp32 products.
+            Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3 => Math::F32,
+        };
+        let (wide, narrow) = model_outputs(subject, &self.given, same)?;
         for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
             let name = &graph.value(output).name;
             if tensor.dtype != graph.dtype(output)
@@ -335,16 +341,18 @@ impl<'s> Chain<'s> {
             let error = distance(&|i| got[i]);
             let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
             let largest = finite.fold(0.0, f64::max);
-            // An f32 chain that happens to be exact still leaves one rounding, and no output is held closer
-            // than the launch that writes it is by itself.
-            let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(largest * f64::from(f32::EPSILON));
+            // A chain that happens to be exact still leaves one rounding, and no output is held closer than
+            // the launch that writes it is by itself.
+            let rounding = 2.0 * tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) * largest;
+            let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(rounding);
             let allowed = chain.max(self.bounds.get(&tensor.storage.0).copied().unwrap_or(0.0));
             report.max_abs_err = report.max_abs_err.max(error);
             report.allowed = report.allowed.max(allowed);
             report.outputs.push((name.clone(), got.iter().take(HEAD).copied().collect()));
             if error.is_nan() || error > allowed {
                 let what = format!(
-                    "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times an f32 reference's error, or the last launch's own bound)"
+                    "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times the error of a \
+                     reference chain in the same types, or the last launch's own bound)"
                 );
                 report.diagnostics.push(
                     Diagnostic::new(&codes::CHAIN_MISMATCH, what)
@@ -402,9 +410,9 @@ fn entering(subject: &Subject, inputs: &Env, value: ValueId) -> Result<Arc<Tenso
     }
 }
 
-/// The imported graph's outputs in f64 and in f32, evaluated whole, side by side. Weights are made at
+/// The imported graph's outputs in f64 and in the `same` arithmetic as the suite's, evaluated whole, side by side. Weights are made at
 /// their first use, and every value is dropped after its last.
-fn model_outputs(subject: &Subject, inputs: &Env) -> Result<(Vec<Arc<Tensor>>, Vec<Arc<Tensor>>)> {
+fn model_outputs(subject: &Subject, inputs: &Env, same: Math) -> Result<(Vec<Arc<Tensor>>, Vec<Arc<Tensor>>)> {
     let graph = &subject.imported;
     let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
     let mut last_use: HashMap<ValueId, usize> = HashMap::new();
@@ -425,7 +433,7 @@ fn model_outputs(subject: &Subject, inputs: &Env) -> Result<(Vec<Arc<Tensor>>, V
         }
         let (first, second) = rayon::join(
             || reference::evaluate(graph, &[node], &mut wide, Math::F64),
-            || reference::evaluate(graph, &[node], &mut narrow, Math::F32),
+            || reference::evaluate(graph, &[node], &mut narrow, same),
         );
         first.and(second)?;
         for value in operands().filter(|value| last_use[value] == at && !graph.outputs().contains(value)) {

@@ -2,13 +2,15 @@
 //!
 //! It must when every operator is exact on them in fp32 in any order of summation: contractions
 //! whose sums of absolute products stay below 2²², maxima, averages of multiples of the divisor,
-//! normalisations with var + ε = 1 and γ a power of two, and Maps without division or functions.
+//! normalisations with var + ε a power of four and γ a power of two, and Maps without division or
+//! functions. Besides, every node's result must be a number of its own dtype, so that it does not
+//! matter which of them a kernel rounds: 257 is no bf16.
 //! A binary fraction (γ = ½) is as exact as an integer as long as its digits fit; an infinity (an
 //! empty window's maximum, a mask) has no digits and is exact. NaN is not.
 
 use rayon::prelude::*;
 
-use crate::dtype::Carrier;
+use crate::dtype::{Carrier, DType};
 use crate::expr::{Binary, Node, Unary};
 use crate::graph::op::{Map, PoolKind};
 use crate::graph::{Graph, NodeId, Op};
@@ -19,7 +21,7 @@ use crate::tensor::{Storage, Tensor};
 /// weights may double them.
 pub(super) const LIMIT: f64 = (1 << 22) as f64;
 
-/// Whether fp32 evaluates these nodes exactly on the elements in `env` (evaluated in `Math::F32`).
+/// Whether these nodes are exact on the elements in `env` (evaluated in `Math::Unrounded`).
 pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
     nodes.iter().all(|&id| {
         let node = graph.node(id);
@@ -27,10 +29,23 @@ pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
             node.inputs.iter().map(|input| input.map_or(Some(None), |v| env.get(v).map(|t| Some(t.as_ref())))).collect();
         let output = env.get(node.outputs[0]);
         match (operands, output) {
-            (Some(operands), Some(output)) => node_is_exact(&node.op, &operands, output),
+            (Some(operands), Some(output)) => {
+                node_is_exact(&node.op, &operands, output) && is_of(graph.dtype(node.outputs[0]), output)
+            }
             (None, _) | (_, None) => false,
         }
     })
+}
+
+/// Whether no class drops a digit of the f32 operands of contractions: they are numbers of bf16, which
+/// is the first part of every split and has fewer digits than tf32.
+pub fn survives_splitting(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
+    let contraction = |&&id: &&NodeId| match graph.node(id).op {
+        Op::Conv(_) | Op::MatMul => true,
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::Softmax { .. } | Op::View(_) => false,
+    };
+    let factors = nodes.iter().filter(contraction).flat_map(|&id| graph.node(id).inputs.iter().take(2).flatten());
+    factors.filter(|&&v| graph.dtype(v) == DType::F32).all(|&v| env.get(v).is_some_and(|t| is_of(DType::BF16, t)))
 }
 
 fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool {
@@ -52,15 +67,21 @@ fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool
             PoolKind::Average { .. } | PoolKind::AdaptiveAverage => representable(output),
         },
         Op::BatchNorm { epsilon } => {
-            let unit = |v: f64| v as f32 + *epsilon as f32 == 1.0;
             let power = |v: f64| v.abs().log2().fract() == 0.0;
+            let square = |v: f64| f64::from(v as f32 + *epsilon as f32).log2().rem_euclid(2.0) == 0.0;
             let all = |i: usize, test: &dyn Fn(f64) -> bool| {
                 operands.get(i).copied().flatten().is_some_and(|t| floats(t.storage()).iter().all(|&v| test(v)))
             };
-            all(1, &power) && all(4, &unit) && representable(output)
+            all(1, &power) && all(4, &square) && representable(output)
         }
         Op::Map(map) => map_is_exact(map) && representable(output),
     }
+}
+
+/// Whether every element is a number of a type narrower than fp32 (of any other it is).
+fn is_of(dtype: DType, tensor: &Tensor) -> bool {
+    let Some(format) = dtype.format().filter(|format| format.digits < 24) else { return true };
+    floats(tensor.storage()).par_iter().all(|&v| format.round(v) == v)
 }
 
 /// Whether a Map's body rounds nothing on small integers.
@@ -146,6 +167,14 @@ mod tests {
         assert_eq!(Digits::of(&t).steps(), 16.0);
         assert!(representable(&t));
         assert!(!representable(&Tensor::from_f32(Shape::from_slice(&[2]), vec![0.1, 3.0])));
+    }
+
+    #[test]
+    fn narrow_types_hold_few_integers() {
+        let t = |v: f32| Tensor::from_f32(Shape::from_slice(&[2]), vec![v, f32::NEG_INFINITY]);
+        assert!(is_of(DType::BF16, &t(256.0)) && !is_of(DType::BF16, &t(257.0)));
+        assert!(is_of(DType::F16, &t(2048.0)) && !is_of(DType::F16, &t(2049.0)));
+        assert!(is_of(DType::F32, &t(2049.0)) && is_of(DType::I64, &Tensor::from_i64(Shape::from_slice(&[1]), vec![257])));
     }
 
     #[test]

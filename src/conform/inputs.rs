@@ -2,8 +2,9 @@
 //!
 //! *Numerics*: seeded reals (`reference::seeded::law`). *Structure*: small integers, |v| ≤ 2, whose
 //! sums stay below 2²⁴ and are exact in fp32, tf32 and bf16, so that sums, maxima and copies must be
-//! bit-equal: normalisations get γ a power of two, integer mean and β, and the variance that makes
-//! var + ε exactly 1 in fp32; average pools get multiples of their divisors, as long as these have a
+//! bit-equal: normalisations get integer mean and β, the least variance of their type that makes
+//! var + ε exactly a power of four in fp32 (1 where the type is fp32), and γ a power of two that
+//! keeps γ / √(var + ε) in [½, 2]; average pools get multiples of their divisors, as long as these have a
 //! multiple in common that is small enough, and else integers like everything else, on which they are
 //! not exact. 16-bit outputs get sparse weights, so that sums stay below 256.
 //!
@@ -90,8 +91,8 @@ fn structure(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<Law> {
         Role::Activation => Some(integers(divisor(graph, nodes, value).unwrap_or(1), 256)),
         Role::Weight { fan_in } => Some(integers(1, density(dtype, fan_in))),
         Role::Bias | Role::Mean => Some(integers(1, 256)),
-        Role::Scale => Some(Law::Powers { low: -1, count: 3 }),
-        Role::Variance => Some(Law::Constant(unit_variance(epsilon(graph, nodes, value)))),
+        Role::Scale => Some(Law::Powers { low: deviation(graph, nodes, value).1 - 1, count: 3 }),
+        Role::Variance => Some(Law::Constant(deviation(graph, nodes, value).0)),
         Role::Probability => Some(Law::Powers { low: -3, count: 3 }),
         Role::IndexBelow(_) | Role::Divisor | Role::Mask | Role::Exact => seeded::law(data.role, dtype),
     }
@@ -111,25 +112,32 @@ fn readers<'g>(graph: &'g Graph, nodes: &'g [NodeId], value: ValueId) -> impl It
     nodes.iter().map(|&id| graph.node(id)).filter(move |node| node.inputs.contains(&Some(value))).map(|node| &node.op)
 }
 
-/// ε of the batch normalisation that reads a value; 0 when none does.
-fn epsilon(graph: &Graph, nodes: &[NodeId], value: ValueId) -> f64 {
-    let epsilon = |op: &Op| match op {
-        Op::BatchNorm { epsilon } => Some(*epsilon),
-        Op::Map(_) | Op::Conv(_) | Op::Pool(_) | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+/// The variance for the batch normalisation that reads a value, and the exponent of the deviation
+/// that it makes; of ε = 0 and the value's own type when none does.
+fn deviation(graph: &Graph, nodes: &[NodeId], value: ValueId) -> (f32, i32) {
+    let of = |&id: &NodeId| {
+        let node = graph.node(id);
+        match node.op {
+            Op::BatchNorm { epsilon } if node.inputs.contains(&Some(value)) => Some((epsilon, node.inputs[4]?)),
+            Op::BatchNorm { .. } => None,
+            Op::Map(_) | Op::Conv(_) | Op::Pool(_) | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+        }
     };
-    readers(graph, nodes, value).find_map(epsilon).unwrap_or(0.0)
+    let (epsilon, variance) = nodes.iter().find_map(of).unwrap_or((0.0, value));
+    exact_variance(epsilon as f32, graph.dtype(variance))
 }
 
-/// The fp32 variance v nearest to 1 − ε with fl(v + fl(ε)) = 1 exactly.
-fn unit_variance(epsilon: f64) -> f32 {
-    let epsilon = epsilon as f32;
-    let near = 1.0 - epsilon;
-    let bits = near.to_bits();
-    [bits, bits.wrapping_add(1), bits.wrapping_sub(1)]
-        .map(f32::from_bits)
-        .into_iter()
-        .find(|v| v + epsilon == 1.0)
-        .unwrap_or(near)
+/// The variance v of a type with fl(v + ε) = 4ᵏ exactly in fp32, for the least k, and k; v = 1 − ε
+/// rounded to the type when there is none.
+fn exact_variance(epsilon: f32, dtype: DType) -> (f32, i32) {
+    let of = |k: i32| {
+        let square = (2.0 * k as f32).exp2();
+        let bits = (square - epsilon).to_bits();
+        let near = [bits, bits.wrapping_add(1), bits.wrapping_sub(1)].map(f32::from_bits);
+        let exact = |v: &f32| v + epsilon == square && dtype.round(f64::from(*v)) == f64::from(*v);
+        near.into_iter().find(exact).map(|v| (v, k))
+    };
+    (0..8).find_map(of).unwrap_or((dtype.round(f64::from(1.0 - epsilon)) as f32, 0))
 }
 
 /// What the elements must be multiples of, so that every average pool that reads the value is exact:
@@ -190,10 +198,15 @@ mod tests {
     use smallvec::{SmallVec, smallvec};
 
     #[test]
-    fn variance_and_epsilon_make_one() {
-        for epsilon in [0.0, 1.0, 1e-3, 1e-5, 1e-12, 0.1, 9.999999747378752e-6] {
-            assert_eq!(unit_variance(epsilon) + epsilon as f32, 1.0, "{epsilon}");
+    fn variance_and_epsilon_make_a_power_of_four() {
+        for epsilon in [0.0f32, 1.0, 1e-3, 1e-5, 1e-12, 0.1] {
+            let (variance, exponent) = exact_variance(epsilon, DType::F32);
+            assert_eq!((variance + epsilon, exponent), (1.0, 0), "{epsilon}");
         }
+        // 1 − ε is no 16-bit number; beside 256 an ε of 1e-5 is below half a unit of fp32.
+        assert_eq!([DType::F16, DType::BF16].map(|dtype| exact_variance(1e-5, dtype)), [(256.0, 4); 2]);
+        assert_eq!(exact_variance(0.25, DType::BF16), (0.75, 0));
+        assert_eq!(exact_variance(1e-3, DType::F16), (1.0 - 1.0 / 1024.0, 0));
     }
 
     #[test]
@@ -222,7 +235,7 @@ mod tests {
         let Some(Law::Integers { step, .. }) = law(&graph, &[node], x, Kind::Structure) else { panic!("integers") };
         let mut env = Env::new();
         generate(&graph, &[node], &[x], Kind::Structure, 0, &mut env).unwrap();
-        crate::reference::evaluate(&graph, &[node], &mut env, crate::reference::Math::F32).unwrap();
+        crate::reference::evaluate(&graph, &[node], &mut env, crate::reference::Math::Unrounded).unwrap();
         (step, exact::is_exact(&graph, &[node], &env))
     }
 

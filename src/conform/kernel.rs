@@ -153,19 +153,20 @@ pub struct Expected {
 
 impl Expected {
     /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
-    /// `launch` is held to: equality where fp32 is exact on these operands, else a bound.
+    /// `launch` is held to: equality where every node is exact on these operands, else a bound.
     pub fn of(subject: &Subject, launch: &Launch, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<Expected> {
         let graph = &subject.imported;
         if kind == Kind::Structure {
-            let mut narrow = env.clone();
-            reference::evaluate(graph, nodes, &mut narrow, Math::F32)?;
-            if exact::is_exact(graph, nodes, &narrow) {
-                let tensor = narrow.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
+            let mut single = env.clone();
+            reference::evaluate(graph, nodes, &mut single, Math::Unrounded)?;
+            let kept = subject.precision == Precision::Ieee || exact::survives_splitting(graph, nodes, &single);
+            if kept && exact::is_exact(graph, nodes, &single) {
+                let tensor = single.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
                 return Ok(Expected { tensor, derived: Derived::exact() });
             }
         }
         reference::evaluate(graph, nodes, &mut env, Math::F64)?;
-        let derived = derive(graph, nodes, &env, Precision::Ieee, Inputs::OwnLaw)?;
+        let derived = derive(graph, nodes, &env, subject.precision, Inputs::OwnLaw)?;
         let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
         Ok(Expected { tensor, derived })
     }

@@ -10,7 +10,7 @@ use super::consistent::{self, Truth, invalid};
 use super::stored;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
-use crate::emit::manifest::{AccessEntry, LaunchEntry, MANIFEST, Manifest, OperandEntry, SlotEntry};
+use crate::emit::manifest::{AccessEntry, LaunchEntry, MANIFEST, Manifest, OperandEntry, PRECISION, SlotEntry};
 use crate::emit::{self, Files, STORED};
 use crate::graph::{Graph, NodeId, Producer, TensorType, ValueId, text, verify};
 use crate::host::{HostArg, Modules};
@@ -19,6 +19,7 @@ use crate::shape::{self, Shape};
 use crate::source::SourceFile;
 use crate::syntax::parse_module;
 use crate::tensor::Tensor;
+use crate::tolerance::Precision;
 
 /// One operand at one launch, with its names resolved.
 #[derive(Clone, Debug)]
@@ -75,6 +76,9 @@ pub struct Subject {
     pub imported: Graph,
     pub rewritten: Graph,
     pub launches: Vec<Launch>,
+    /// The class that the manifest claims for contractions with fp32 operands: kernels are held to it,
+    /// whatever their text says.
+    pub precision: Precision,
     pub modules: Modules,
     stored: HashMap<String, Tensor>,
     /// Files that are as they were emitted, by their hashes in the manifest.
@@ -108,6 +112,9 @@ impl Subject {
         if let Some(file) = needed.into_iter().find(|file| !files.contains_key(*file)) {
             return Err(absent(file));
         }
+        let class = manifest.settings.get(PRECISION).map_or("none", String::as_str);
+        let precision = Precision::from_name(class)
+            .ok_or_else(|| invalid(name, format!("`{PRECISION}` of its settings is {class}, which is no class")))?;
         let imported = graph("imported", &manifest.imported)?;
         let rewritten = graph("rewritten", &manifest.rewritten)?;
         consistent::document(name, &manifest, &imported, &rewritten)?;
@@ -122,7 +129,7 @@ impl Subject {
         let hash = |file: &str| files.get(file).map(|bytes| emit::digest(bytes));
         let pristine = manifest.files.iter().filter(|(file, known)| hash(file).as_ref() == Some(*known));
         let pristine = pristine.map(|(file, _)| file.clone()).collect();
-        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, modules, stored, pristine })
+        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, precision, modules, stored, pristine })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.

@@ -13,7 +13,7 @@ use crate::expr::{Binary, Node, Unary};
 use crate::graph::op::PoolKind;
 use crate::graph::{Graph, Op, Producer, Role, ValueId, Weight};
 use crate::select::plan::Plan;
-use crate::template::{ArgumentValue, BoundKernel, Operand, OperandAccess};
+use crate::template::{BoundKernel, Operand, OperandAccess};
 
 /// Constants of a model up to this size are written into a test.
 const LITERAL: usize = 64;
@@ -183,11 +183,7 @@ pub(super) fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) ->
         Op::Map(map) => map.body.nodes().iter().all(|(node, _)| chooses(node)),
         Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => false,
     });
-    let rounded = kernel
-        .launches
-        .iter()
-        .flat_map(|l| &l.args)
-        .any(|argument| matches!(&argument.value, ArgumentValue::ConstexprStr(class) if class == "tf32" || class == "bf16"));
+    let rounded = kernel.truncates();
     let narrow = kernel.operands.iter().any(|o| o.dtype.is_float() && o.dtype.size() < 4);
     if moves {
         "0"

@@ -32,6 +32,9 @@ pub const GENERATOR: &str = concat!("decompose ", env!("CARGO_PKG_VERSION"));
 /// Grows with every change that an old reader would misunderstand.
 pub const VERSION: u32 = 1;
 
+/// The setting that names the class of contractions with fp32 operands.
+pub const PRECISION: &str = "precision";
+
 /// The whole document, in the order of its keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

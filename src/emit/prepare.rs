@@ -1,11 +1,13 @@
 //! Weight preparation as host code: nodes that depend on weights alone, with `+ - * /`, `sqrt`,
-//! `rsqrt`, `to` and views, as `prepare` may use.
+//! `rsqrt`, `to` and views, as `prepare` may use. 16-bit floats are computed with in fp32 and rounded
+//! once a Map, at its end and where it says so.
 
 use std::collections::BTreeMap;
 
 use super::python::{self, Names, dtype, list};
 use super::torch_access;
 use crate::diag::{self, Diagnostic, codes};
+use crate::dtype::DType;
 use crate::expr::{self, Binary, Constant, Node, Unary};
 use crate::graph::op::{Map, View};
 use crate::graph::{Graph, NodeId, Op, ValueId};
@@ -96,6 +98,11 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
         })
         .collect::<Option<_>>()?;
     let nodes = map.body.nodes();
+    if let [(Node::Read(0), _)] = nodes {
+        return Some(reads[0].clone());
+    }
+    let narrow = |of: DType| of.computed_in() != of;
+    let to = |value: &Printed, of: DType| Printed::atom(format!("{}.to({})", value.positive().within(ATOM), dtype(of)));
     let mut uses = vec![0; nodes.len()];
     for &(node, _) in nodes {
         expr::operands(node, |id| uses[id.0 as usize] += 1);
@@ -104,14 +111,17 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
     for (i, &(node, of)) in nodes.iter().enumerate() {
         let at = |id: expr::ExprId| &printed[id.0 as usize];
         let value = match node {
+            Node::Read(k) if narrow(of) => to(&Printed::atom(reads[k as usize].clone()), of.computed_in()),
             Node::Read(k) => Printed::atom(reads[k as usize].clone()),
-            Node::Constant(Constant::Float(bits)) => Printed::atom(python::float_of(of, f64::from_bits(bits))),
+            Node::Constant(Constant::Float(bits)) => Printed::atom(python::float_of(of.computed_in(), f64::from_bits(bits))),
             Node::Constant(Constant::Int(v)) => Printed::atom(v.to_string()),
             Node::Binary(op, a, b) => binary(op, at(a), at(b))?,
             Node::Unary(Unary::Sqrt, a) => Printed::atom(format!("torch.sqrt({})", at(a).positive().text)),
             Node::Unary(Unary::Rsqrt, a) => Printed::atom(format!("torch.rsqrt({})", at(a).positive().text)),
             Node::Unary(Unary::Neg, a) => Printed { negated: !at(a).negated, ..at(a).clone() },
-            Node::Cast(a) => Printed::atom(format!("{}.to({})", at(a).positive().within(ATOM), dtype(of))),
+            Node::Cast(a) if nodes[a.0 as usize].1.computed_in() == of => at(a).clone(),
+            Node::Cast(a) if narrow(of) && i + 1 < nodes.len() => to(&to(at(a), of), of.computed_in()),
+            Node::Cast(a) => to(at(a), of),
             Node::Constant(Constant::Bool(_)) | Node::Coordinate(_) | Node::Unary(..) | Node::Compare(..) | Node::Select(..) => {
                 return None;
             }
@@ -125,7 +135,9 @@ fn arithmetic(map: &Map, operands: &[(String, &[usize])], names: &mut Names, lin
             printed.push(value);
         }
     }
-    printed.pop().map(|value| value.positive().text)
+    let root = printed.pop()?;
+    let rounded = !narrow(map.body.dtype()) || matches!(nodes.last(), Some((Node::Cast(_), _)));
+    Some(if rounded { root.positive().text } else { to(&root, map.body.dtype()).text })
 }
 
 const SUM: u8 = 0;

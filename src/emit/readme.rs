@@ -1,9 +1,12 @@
 //! `README.md` of a suite: what it is, how to run it, which kernel serves which layers.
 
+use super::manifest::PRECISION;
 use super::python::prose;
 use super::{EmitOptions, Files, kernel_path};
+use crate::dtype::DType;
 use crate::select::plan::Plan;
 use crate::shape;
+use crate::tolerance::Precision;
 
 /// The whole text.
 pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
@@ -28,7 +31,15 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         describe(graph.inputs()),
         describe(graph.outputs()),
     );
+    let setting = |key: &str| options.settings.iter().find(|(k, _)| k == key).map_or("", |(_, value)| value.as_str());
+    if let Some(class) = Precision::from_name(setting(PRECISION)).filter(|class| *class != Precision::Ieee) {
+        text += &format!("Dots with fp32 operands are of the class `{class}`.\n\n");
+    }
     text += include_str!("text/readme.md");
+    let bf16 = plan.kernels.iter().flat_map(|kernel| &kernel.operands).any(|operand| operand.dtype == DType::BF16);
+    if bf16 || setting(PRECISION) == Precision::Bf16x6.name() {
+        text += "Triton's interpreter (3.9) computes no dot of bf16 numbers: kernels with dots need a GPU.\n\n";
+    }
     if files.contains_key("weights.safetensors") {
         text += "`weights.safetensors` holds the model's own weights; `weights.py` generates the others.\n";
     } else {

@@ -1,8 +1,8 @@
 //! A Map as torch: its accesses, then its scalar expression over whole tensors.
 //!
 //! Operators keep the graph's meaning: `MaxNan` keeps NaN (`torch.maximum`, `clamp`), `MaxNum` drops
-//! it (`torch.fmax`). Constants are Python numbers, so that the same text computes in float64 when
-//! it is given float64 tensors. A node used twice gets a name.
+//! it (`torch.fmax`). Constants are Python numbers and a cast to a float type only rounds, so that
+//! the text computes in float64 when it is given float64 tensors. A node used twice gets a name.
 
 use super::python::{self, Names, dtype, list};
 use super::torch_access;
@@ -164,7 +164,7 @@ impl Printer<'_> {
             }
             Node::Constant(constant) => {
                 let text = match constant {
-                    Constant::Float(bits) => python::float_of(of, f64::from_bits(bits)),
+                    Constant::Float(bits) => python::float_of(of.computed_in(), f64::from_bits(bits)),
                     Constant::Int(v) => v.to_string(),
                     Constant::Bool(v) => if v { "True" } else { "False" }.to_owned(),
                 };
@@ -237,7 +237,12 @@ impl Printer<'_> {
             Node::Cast(a) => {
                 let text = Printed::atom(at(a).tensor(kind(a), &device));
                 let text = if at(a).scalar { text } else { at(a).clone() };
-                Printed::atom(format!("{}.to({})", text.within(ATOM), dtype(of)))
+                let rounded = || Printed::atom(format!("{}.to({})", text.within(ATOM), dtype(of)));
+                match (kind(a).format(), of.format()) {
+                    (Some(from), Some(to)) if to.digits >= from.digits && to.max >= from.max => text,
+                    (_, None) => rounded(),
+                    (_, Some(_)) => Printed::atom(format!("{}.to(torch.float64)", rounded().text)),
+                }
             }
         }
     }

@@ -1,9 +1,10 @@
 //! Expressions on single lanes: the plain meaning of every node.
 //!
-//! Floats are computed in f64 and rounded to the node's dtype after each node (for + − × ÷ √ this
-//! equals computing in that dtype; functions come out nearly correctly rounded, which a kernel's
-//! need not). The operators are [`scalar`]'s. Serves constant folding, proofs and tests; the reference
-//! has loops of its own over the same operators.
+//! Floats are computed in f64 and rounded after each node to the type that its dtype is computed in
+//! (fp32 for narrower ones, which only a cast or a store rounds to); for + − × ÷ √ this equals
+//! computing in that type, functions come out nearly correctly rounded, which a kernel's need not. The
+//! operators are [`scalar`]'s. Serves constant folding, proofs and tests; the reference has loops of its
+//! own over the same operators.
 
 use super::{Constant, Expr, ExprId, Node, scalar};
 use crate::dtype::DType;
@@ -43,7 +44,7 @@ pub(super) fn known(node: Node, lanes: impl Fn(ExprId) -> Option<Constant>) -> O
 /// `None` as in [`eval`], and where an operand's kind does not fit the operator.
 pub fn apply(node: Node, dtype: DType, of: impl Fn(ExprId) -> (Constant, DType)) -> Option<Constant> {
     use Constant::{Bool, Float, Int};
-    let rounded = |value: f64| Constant::float(dtype.round(value));
+    let rounded = |value: f64| Constant::float(dtype.computed_in().round(value));
     match node {
         Node::Read(_) | Node::Coordinate(_) => None,
         Node::Constant(Float(bits)) => Some(rounded(f64::from_bits(bits))),

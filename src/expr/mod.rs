@@ -30,7 +30,7 @@ pub struct ExprId(pub u32);
 /// A constant lane. Floats are kept by bits so that nodes can be hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Constant {
-    /// Bits of an `f64`; rounded to the node's dtype where it is used.
+    /// Bits of an `f64`; rounded where it is used, to the type that the node's dtype is computed in.
     Float(u64),
     Int(i64),
     Bool(bool),

@@ -142,7 +142,7 @@ fn collect(dtype: DType, shape: &[usize], lanes: &[Constant]) -> Tensor {
     for (i, &lane) in lanes.iter().enumerate() {
         match (&mut storage, lane) {
             (Storage::F64(v), Constant::Float(bits)) => v[i] = f64::from_bits(bits),
-            (Storage::F32(v), Constant::Float(bits)) => v[i] = f64::from_bits(bits) as f32,
+            (Storage::F32(v), Constant::Float(bits)) => v[i] = dtype.round(f64::from_bits(bits)) as f32,
             (Storage::I64(v), Constant::Int(value)) => v[i] = value,
             (Storage::Bool(v), Constant::Bool(value)) => v[i] = u8::from(value),
             _ => unreachable!("invariant: an expression's lanes have its dtype's carrier"),

@@ -8,6 +8,7 @@
 pub mod op;
 mod access;
 pub mod cluster;
+pub mod convert;
 pub mod folding;
 pub mod infer;
 pub mod text;

@@ -1,8 +1,8 @@
 //! Elements for `prepare`: plain loops with torch's semantics on the CPU.
 //!
-//! Arithmetic is done in f32 (f64 for f64 weights) and rounded to the dtype after each operation; a
-//! Python scalar is rounded to the arithmetic's type first. Only f32, f64 and integers are computed:
-//! 16- and 8-bit floats are moved, not computed.
+//! Arithmetic is done in f32 (f64 for f64 weights) and rounded after each operation; a Python scalar
+//! is rounded to the arithmetic's type first. Only f32 and f64 are computed: 16-bit floats and
+//! integers are moved and cast.
 
 use std::borrow::Cow;
 
@@ -174,9 +174,10 @@ fn arithmetic64(op: Arithmetic, a: f64, b: f64) -> f64 {
 fn cast(from: &Tensor, to: DType) -> Option<Tensor> {
     let storage = match (from.storage(), to) {
         (same, _) if from.dtype() == to => same.clone(),
-        (Storage::F64(v), DType::F32) => Storage::F32(v.iter().map(|&x| x as f32).collect()),
+        (Storage::F64(v), DType::F32 | DType::F16 | DType::BF16) => Storage::F32(v.iter().map(|&x| to.round(x) as f32).collect()),
         (Storage::F32(v), DType::F64) => Storage::F64(v.iter().map(|&x| f64::from(x)).collect()),
         (Storage::F32(v), DType::F32) => Storage::F32(v.clone()),
+        (Storage::F32(v), DType::F16 | DType::BF16) => Storage::F32(v.iter().map(|&x| to.round(f64::from(x)) as f32).collect()),
         (Storage::I64(v), DType::F32) => Storage::F32(v.iter().map(|&x| x as f32).collect()),
         (Storage::I64(v), DType::F64) => Storage::F64(v.iter().map(|&x| x as f64).collect()),
         _ => return None,
@@ -242,6 +243,31 @@ mod tests {
     fn step(op: PrepareOp, shape: &[usize]) -> PrepareStep {
         let ty = TensorType { dtype: DType::F32, shape: smallvec::SmallVec::from_slice(shape) };
         PrepareStep { op, ty, contiguous: true, span: Span::default() }
+    }
+
+    #[test]
+    fn casts_round_to_16_bits_and_arithmetic_in_them_is_refused() {
+        let narrow = |op, dtype| {
+            let ty = TensorType { dtype, shape: smallvec![2] };
+            PrepareStep { op, ty, contiguous: true, span: Span::default() }
+        };
+        let mut prepare = Prepare {
+            steps: vec![
+                step(PrepareOp::Weight("w".into()), &[2]),
+                narrow(PrepareOp::To(0), DType::BF16),
+                step(PrepareOp::To(1), &[2]),
+                narrow(PrepareOp::To(0), DType::F16),
+            ],
+            returned: vec![2, 3],
+        };
+        let w = Tensor::from_f32(smallvec![2usize], vec![257.0, 2049.0]);
+        let out = |prepare: &Prepare| evaluate(prepare, |_| Ok(Cow::Borrowed(&w)));
+        let lanes = out(&prepare).unwrap();
+        assert_eq!((lanes[0].as_f32().unwrap(), lanes[1].dtype()), ([256.0, 2048.0].as_slice(), DType::F16));
+        assert_eq!(lanes[1].as_f32().unwrap(), [257.0, 2048.0]);
+        prepare.steps.push(narrow(PrepareOp::Arithmetic(Arithmetic::Add, Operand::Step(1), Operand::Step(1)), DType::BF16));
+        prepare.returned.push(4);
+        assert_eq!(out(&prepare).unwrap_err().code.id, "H001");
     }
 
     #[test]

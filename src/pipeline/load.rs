@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::diag::{Diagnostic, codes};
+use crate::graph::convert::{Overflows, convert};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, OwnOperator, onnx};
 use crate::reference::{signal, statistics};
@@ -13,8 +14,9 @@ use crate::template::Library;
 
 use super::{Options, Outcome, Weights, operators};
 
-/// The suite's name and the imported model.
-pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)> {
+/// The suite's name and the imported model, its floats in the type that is asked for; and how many
+/// elements of its weights that type cannot hold.
+pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported, Overflows)> {
     let mut imported = import(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
@@ -27,7 +29,8 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported)>
         statistics::forget_stale(&mut imported.graph);
     }
     signal::balance(&mut imported.graph, options.weights == Weights::Seeded);
-    Ok((stem(&options.model), imported))
+    let overflows = options.dtype.map(|dtype| convert(&mut imported.graph, dtype)).unwrap_or_default();
+    Ok((stem(&options.model), imported, overflows))
 }
 
 /// A file that is there is read as it is, under the shapes that the working directory's registry has
@@ -121,8 +124,16 @@ pub fn node_name(graph: &Graph, node: NodeId) -> String {
 }
 
 /// What a reader should know of the weights.
-pub fn notes(imported: &Imported, options: &Options) -> Vec<String> {
-    let (seed, graph) = (options.seed, &imported.graph);
+pub fn notes(imported: &Imported, overflows: Overflows, options: &Options) -> Vec<String> {
+    let mut notes = weights_made(&imported.graph, options);
+    if let (Overflows(n @ 1..), Some(dtype)) = (overflows, options.dtype) {
+        notes.push(format!("{n} elements of weights lie beyond {dtype} and are infinite in it"));
+    }
+    notes
+}
+
+fn weights_made(graph: &Graph, options: &Options) -> Vec<String> {
+    let seed = options.seed;
     if options.weights == Weights::Seeded {
         return vec![format!("all weights are generated from seed {seed}")];
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use crate::conform::sample;
 use crate::diag::Diagnostic;
+use crate::dtype::DType;
 use crate::emit::{self, EmitOptions};
 use crate::fuse::{self, Why};
 use crate::graph::Graph;
@@ -43,6 +44,8 @@ pub struct PlanOutcome {
     pub why: Why,
     /// Unsupported operators and clusters that no template serves.
     pub problems: Vec<Diagnostic>,
+    /// What a reader should know of the weights.
+    pub notes: Vec<String>,
 }
 
 /// Reads a model and plans it.
@@ -52,7 +55,7 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     if let Some(folder) = &options.templates {
         library = library.with_folder(folder).map_err(one)?;
     }
-    let (name, imported) = load::load(options, &library)?;
+    let (name, imported, overflows) = load::load(options, &library)?;
     cancel.check().map_err(one)?;
     observer.stage("plan", 0);
     let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
@@ -63,18 +66,20 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     cancel.check().map_err(one)?;
     let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library: &library, target }, &mut why).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
-    let planned = select::plan(&name, original, &graph, clusters, &library, target, BindOptions::default()).map_err(one)?;
+    let binding = BindOptions { precision: options.precision };
+    let planned = select::plan(&name, original, &graph, clusters, &library, target, binding).map_err(one)?;
     cancel.check().map_err(one)?;
     let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
     let problems = imported.unsupported.iter().cloned().chain(missing).collect();
-    Ok(PlanOutcome { imported, planned, why, problems })
+    let notes = load::notes(&imported, overflows, options);
+    Ok(PlanOutcome { imported, planned, why, problems, notes })
 }
 
 /// Reads a model, plans it, writes the suite, and verifies the suite's files.
 pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-suite", load::stem(&options.model))));
     emit::may_write(&output, options.force).map_err(one)?;
-    let PlanOutcome { imported, planned, problems, why: _ } = plan(options, observer, cancel)?;
+    let PlanOutcome { imported: _, planned, problems, notes, why: _ } = plan(options, observer, cancel)?;
     cancel.check().map_err(one)?;
     observer.stage("emit", 0);
     let plan = &planned.plan;
@@ -89,7 +94,7 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     let mut files = emit::suite_with_layers(plan, &emitting, &samples).map_err(one)?;
     let mut report =
         verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
-    report.notes.extend(load::notes(&imported, options));
+    report.notes.extend(notes);
     report.problems.splice(0..0, problems);
     let verdicts = verdicts::text(&report, &files, &Known::default());
     files.insert(verdicts::VERDICTS.to_owned(), verdicts.into_bytes());
@@ -107,7 +112,9 @@ fn verified(graph: &Graph) -> Outcome<()> {
 
 /// How the plan was made, for the manifest.
 fn settings(options: &Options) -> Vec<(String, String)> {
-    let entries = [("fuse", options.fuse.name()), ("precision", "ieee"), ("target", options.target.as_str())];
+    let dtype = options.dtype.map_or("as-is", DType::name);
+    let precision = (emit::manifest::PRECISION, options.precision.name());
+    let entries = [("dtype", dtype), ("fuse", options.fuse.name()), precision, ("target", options.target.as_str())];
     entries.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::dtype::DType;
 use crate::fuse::Level;
 use crate::import::Binding;
 use crate::registry::Size;
+use crate::tolerance::Precision;
 
 /// Everything that decides the result; two runs with equal options give equal suites.
 #[derive(Clone, Debug)]
@@ -17,6 +19,10 @@ pub struct Options {
     pub binding: Binding,
     /// Which of the registry's shapes stand for a model that it lists.
     pub size: Size,
+    /// What floats are computed in; `None`: as the model says.
+    pub dtype: Option<DType>,
+    /// Class of contractions with fp32 operands.
+    pub precision: Precision,
     pub fuse: Level,
     pub target: String,
     /// A folder of operator templates that stand before the built-in ones.
@@ -60,6 +66,8 @@ impl Default for Options {
             output: None,
             binding: Binding::default(),
             size: Size::Real,
+            dtype: None,
+            precision: Precision::default(),
             fuse: Level::default(),
             target: crate::target::DEFAULT.to_owned(),
             templates: None,

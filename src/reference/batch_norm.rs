@@ -20,7 +20,7 @@ pub(super) fn evaluate(epsilon: f64, operands: [&Tensor; 5], dtype: DType, math:
     let shape = x.shape();
     let channels = gamma.len();
     let plane = shape[2..].iter().product::<usize>().max(1);
-    let round = |v: f64| if math == Math::F32 && dtype != DType::F64 { v as f32 as f64 } else { v };
+    let round = |v: f64| if math.is_single(dtype) { v as f32 as f64 } else { v };
     let (gamma, beta) = (floats(gamma.storage()), floats(beta.storage()));
     let (mean, variance) = (floats(mean.storage()), floats(variance.storage()));
     let mut y = floats(x.storage()).into_owned();

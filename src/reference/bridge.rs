@@ -92,12 +92,24 @@ pub fn floats(storage: &Storage) -> Cow<'_, [f64]> {
 
 /// A float result computed in f64, as `math` holds values of `dtype`: rounded to it, or kept.
 pub(super) fn hold(lanes: Vec<f64>, dtype: DType, shape: &[usize], math: Math) -> Tensor {
-    match (math, dtype.format()) {
-        (Math::F32, Some(format)) if dtype != DType::F64 => {
+    let held = math.holds(dtype);
+    match held.format() {
+        Some(format) if held != DType::F64 => {
             let lanes = lanes.into_par_iter().map(|v| format.round(v) as f32).collect();
-            Tensor::new(dtype, Shape::from_slice(shape), Storage::F32(lanes))
+            Tensor::new(held, Shape::from_slice(shape), Storage::F32(lanes))
         }
-        (Math::F32 | Math::F64, _) => Tensor::new(DType::F64, Shape::from_slice(shape), Storage::F64(lanes)),
+        Some(_) | None => Tensor::new(DType::F64, Shape::from_slice(shape), Storage::F64(lanes)),
+    }
+}
+
+/// An f32 operand without the fraction bits that tf32 lacks; any other as it is.
+pub(super) fn truncated(operand: &Tensor) -> Cow<'_, Tensor> {
+    match operand.storage() {
+        Storage::F32(lanes) if operand.dtype() == DType::F32 => {
+            let lanes = lanes.par_iter().map(|v| f32::from_bits(v.to_bits() & !0x1fff)).collect();
+            Cow::Owned(Tensor::from_f32(Shape::from_slice(operand.shape()), lanes))
+        }
+        Storage::F32(_) | Storage::F64(_) | Storage::I64(_) | Storage::Bool(_) => Cow::Borrowed(operand),
     }
 }
 

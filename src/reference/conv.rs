@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use super::Math;
-use super::bridge::{Real, floats_only, from_candle, refused, to_candle};
+use super::bridge::{Real, floats_only, from_candle, refused, to_candle, truncated};
 use super::spatial::{Axis, axes};
 use crate::diag::Result;
 use crate::dtype::DType;
@@ -22,7 +22,8 @@ pub(super) fn evaluate(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor
     }
     match math {
         Math::F64 => typed::<f64>(conv, x, w, bias, dtype),
-        Math::F32 => typed::<f32>(conv, x, w, bias, dtype),
+        Math::Tf32 => typed::<f32>(conv, &truncated(x), &truncated(w), bias, dtype),
+        Math::F32 | Math::Unrounded => typed::<f32>(conv, x, w, bias, math.holds(dtype)),
     }
 }
 

@@ -182,7 +182,7 @@ fn splat(constant: Constant, dtype: DType, len: usize) -> Storage {
         Constant::Int(value) => (value as f64, value),
         Constant::Bool(value) => (value as u8 as f64, value as i64),
     };
-    match (dtype.carrier(), dtype.format()) {
+    match (dtype.carrier(), dtype.computed_in().format()) {
         (Carrier::F64 | Carrier::F32, format) => Storage::F64(vec![format.map_or(float, |f| f.round(float)); len]),
         (Carrier::I64, _) => Storage::I64(vec![dtype.wrap(integer); len]),
         (Carrier::Bool, _) => Storage::Bool(vec![(integer != 0) as u8; len]),
@@ -191,7 +191,7 @@ fn splat(constant: Constant, dtype: DType, len: usize) -> Storage {
 
 /// Rounds a float result of an expression's node.
 fn rounding(dtype: DType, math: Math) -> Option<FloatFormat> {
-    if math == Math::F32 && dtype != DType::F64 { DType::F32.format() } else { None }
+    if math.is_single(dtype) { DType::F32.format() } else { None }
 }
 
 /// One operator over whole registers; `None` when it is not one of its operands' type. Adds the lanes
@@ -271,7 +271,7 @@ fn choose<T: Copy>(condition: &[u8], then: &[T], other: &[T]) -> Vec<T> {
 /// cast is part of the function. Widening rounds nothing.
 fn cast(lanes: &Storage, from: DType, to: DType, math: Math, missing: &mut Missing) -> Option<Storage> {
     let narrower = match (from.format(), to.format()) {
-        (Some(source), Some(target)) => (math == Math::F32 || target.digits < source.digits).then_some(target),
+        (Some(source), Some(target)) => (math != Math::F64 || target.digits < source.digits).then_some(target),
         (None, _) | (Some(_), None) => None,
     };
     let round = |v: f64| narrower.map_or(v, |format| format.round(v));

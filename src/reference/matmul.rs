@@ -3,7 +3,7 @@
 //! Floats through candle; integers by an exact loop that wraps in 64 bits.
 
 use super::Math;
-use super::bridge::{Real, from_candle, refused, to_candle};
+use super::bridge::{Real, from_candle, refused, to_candle, truncated};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::shape;
@@ -12,7 +12,8 @@ use crate::tensor::{Storage, Tensor};
 pub(super) fn evaluate(a: &Tensor, b: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     match (dtype.carrier(), math) {
         (Carrier::F64 | Carrier::F32, Math::F64) => typed::<f64>(a, b, dtype),
-        (Carrier::F64 | Carrier::F32, Math::F32) => typed::<f32>(a, b, dtype),
+        (Carrier::F64 | Carrier::F32, Math::Tf32) => typed::<f32>(&truncated(a), &truncated(b), dtype),
+        (Carrier::F64 | Carrier::F32, Math::F32 | Math::Unrounded) => typed::<f32>(a, b, math.holds(dtype)),
         (Carrier::I64, _) => integers(a, b, dtype),
         (Carrier::Bool, _) => {
             Err(Box::new(Diagnostic::new(&codes::DTYPE_UNSUPPORTED, "a matrix product is not defined on bool")))
@@ -117,5 +118,32 @@ mod tests {
         for rows in [1, 3, 7, 9] {
             assert_eq!(Storage::F64(blocks(&a, &b, rows).unwrap()), *whole.storage(), "{rows} rows");
         }
+    }
+
+    /// [1, 2] · [2, 1] in a type and an arithmetic.
+    fn product(dtype: DType, a: [f32; 2], b: [f32; 2], math: Math) -> (DType, f64) {
+        let tensor = |lanes: [f32; 2], shape: [usize; 2]| {
+            Tensor::new(dtype, shape::Shape::from_slice(&shape), Storage::F32(lanes.to_vec()))
+        };
+        let y = evaluate(&tensor(a, [1, 2]), &tensor(b, [2, 1]), dtype, math).unwrap();
+        (y.dtype(), y.storage().get_f64(0))
+    }
+
+    #[test]
+    fn tf32_drops_what_its_operands_lack() {
+        let fine = 1.0 + 1.0 / 2048.0 + 1.0 / 1024.0;
+        let exact = f64::from(fine) * 3.0 + 1.0;
+        assert_eq!(product(DType::F32, [fine, 1.0], [3.0, 1.0], Math::F32), (DType::F32, exact));
+        assert_eq!(product(DType::F32, [fine, 1.0], [3.0, 1.0], Math::Tf32), (DType::F32, (1.0 + 1.0 / 1024.0) * 3.0 + 1.0));
+        // f16 operands have no class: 11 digits are all of theirs.
+        assert_eq!(product(DType::F16, [1.5, 1.0], [3.0, 1.0], Math::Tf32), (DType::F16, 5.5));
+    }
+
+    #[test]
+    fn narrow_results_are_rounded_or_kept() {
+        let sum = |math| product(DType::BF16, [255.0, 2.0], [1.0, 1.0], math);
+        assert_eq!(sum(Math::F32), (DType::BF16, 256.0));
+        assert_eq!(sum(Math::Unrounded), (DType::F32, 257.0));
+        assert_eq!(sum(Math::F64), (DType::F64, 257.0));
     }
 }

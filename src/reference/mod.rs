@@ -3,7 +3,7 @@
 //! Contractions go through candle, in f64 or f32; what candle lacks or gets wrong (asymmetric pads,
 //! axes that differ, NaN in maxima, integers, `Map`) is an exact loop here. One file an operator.
 //! With [`Math::F64`] float results keep f64 and nothing is rounded but explicit casts to a narrower
-//! type; with [`Math::F32`] each operation is rounded to f32, as a careful fp32 program would, which
+//! type; with the others each operation is rounded to f32, as a careful fp32 program would, which
 //! is exact on the small integers of the structure pass.
 //!
 //! Not caught here: a wrong lowering in `import`. Candle appears nowhere outside this folder.
@@ -46,12 +46,26 @@ pub enum Math {
     F64,
     /// Float results have the graph's dtype; chains inside one node are computed in fp32.
     F32,
+    /// As F32, but f32 operands of contractions lose all but 10 fraction bits, as in tensor cores.
+    Tf32,
+    /// As F32, but results of narrower types are kept in fp32: what a fused kernel that rounds only
+    /// its store may compute. Explicit casts round.
+    Unrounded,
 }
 
 impl Math {
     /// The dtype of the tensor that holds a value of the graph's `dtype`.
     pub fn holds(self, dtype: DType) -> DType {
-        if self == Math::F64 && dtype.is_float() { DType::F64 } else { dtype }
+        match self {
+            Math::F64 if dtype.is_float() => DType::F64,
+            Math::Unrounded => dtype.computed_in(),
+            Math::F64 | Math::F32 | Math::Tf32 => dtype,
+        }
+    }
+
+    /// Whether values of a dtype are computed in fp32.
+    fn is_single(self, dtype: DType) -> bool {
+        self != Math::F64 && dtype != DType::F64
     }
 }
 

@@ -37,10 +37,10 @@ pub(super) fn evaluate(pool: &Pool, x: &Tensor, dtype: DType, math: Math) -> Res
             let y = windows(&axes, lanes, |window| window.max().unwrap_or(i64::MIN));
             Ok(Tensor::new(dtype, shape, Storage::I64(y)))
         }
-        (PoolKind::Max, Storage::F32(lanes)) if math == Math::F32 => {
+        (PoolKind::Max, Storage::F32(lanes)) if math != Math::F64 => {
             let y =
                 windows(&axes, lanes, |window| window.fold(f32::NEG_INFINITY, |m, v| if v > m || v.is_nan() { v } else { m }));
-            Ok(Tensor::new(dtype, shape, Storage::F32(y)))
+            Ok(Tensor::new(math.holds(dtype), shape, Storage::F32(y)))
         }
         (PoolKind::Max, storage @ (Storage::F32(_) | Storage::F64(_))) => {
             let maximum = |m: f64, v: f64| if v > m || v.is_nan() { v } else { m };

@@ -6,6 +6,7 @@
 
 use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
+use crate::tolerance::Precision;
 
 /// How an operand's elements lie in its storage, in elements.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -105,4 +106,12 @@ pub struct BoundKernel {
     pub text: String,
     pub operands: Vec<Operand>,
     pub launches: Vec<BoundLaunch>,
+}
+
+impl BoundKernel {
+    /// Whether a dot of it truncates fp32 operands to tf32.
+    pub fn truncates(&self) -> bool {
+        let class = |argument: &Argument| argument.value == ArgumentValue::ConstexprStr(Precision::Tf32.name().to_owned());
+        self.launches.iter().flat_map(|launch| &launch.args).any(class)
+    }
 }

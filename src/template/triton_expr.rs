@@ -52,11 +52,7 @@ impl Text {
 
 /// The dtype that a value of `dtype` is computed in.
 pub fn compute_dtype(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
-        DType::F64 | DType::F32 | DType::Bool => dtype,
-        DType::I64 | DType::I32 | DType::I16 | DType::I8 | DType::U64 | DType::U32 | DType::U16 | DType::U8 => dtype,
-    }
+    dtype.computed_in()
 }
 
 /// Expressions longer than this are split into named statements.

@@ -74,7 +74,7 @@ check("transposed and broadcast", y, torch.tensor([20.25, 9.0, 2.25, 6.25, 16.0,
 
 # iota
 i0 = torch.arange(4, device=None).view(-1,)
-y = (i0.to(torch.float32) * -0.5).expand(4)
+y = (i0.to(torch.float32).to(torch.float64) * -0.5).expand(4)
 check("iota", y, torch.tensor([-0.0, -0.5, -1.0, -1.5], dtype=torch.float64).reshape(4,))
 
 # constant
@@ -107,7 +107,7 @@ check("integers", y, torch.tensor([11, 3, 11, 3, 11, 11, 11], dtype=torch.int64)
 x0 = torch.tensor([-2.25, 1.25, -0.75, 2.75, 0.75, -1.25], dtype=torch.float64).reshape(6,)
 x1 = torch.tensor([0.25, 0.25, 0.25, 0.25, 0.25, 0.25], dtype=torch.float64).reshape(6,)
 t = x0 <= x1
-y = (~(t == (x0 > 0.0)) & t).to(torch.float32)
+y = (~(t == (x0 > 0.0)) & t).to(torch.float32).to(torch.float64)
 check("logic", y, torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64).reshape(6,))
 
 # abs

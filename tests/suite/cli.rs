@@ -95,12 +95,12 @@ fn what_is_not_offered_yet_is_refused_by_name() {
     "#]],
     );
     refused(
-        &["resnet50.onnx", "--precision", "tf32"],
+        &["resnet50.onnx", "--precision", "fp16x3"],
         expect![[r#"
         exit 3
-        unsupported[U006]: --precision tf32 is not offered yet
+        unsupported[U006]: --precision fp16x3 is not offered yet
          |
-         = help: use --precision with one of: ieee
+         = help: use --precision with one of: ieee, tf32, tf32x3, bf16x6
     "#]],
     );
     refused(

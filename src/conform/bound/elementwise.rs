@@ -60,13 +60,16 @@ pub(super) fn pool(
 }
 
 /// y = (x − mean)·s + β with s = γ / √(var + ε), or x·s + (β − mean·s), or s folded into the weights
-/// of the contraction before: s is off by four units, each product and sum by one.
+/// of the contraction before: s is off by four units, each product and sum by one. `inside`: the
+/// result is no output of the kernel, which may round it to this type.
 pub(super) fn batch_norm(
     epsilon: f64,
     operands: &[Option<&Tensor>],
     carried: &[Option<&Error>],
     output: &Tensor,
+    inside: Option<DType>,
 ) -> Option<Error> {
+    let narrow = inside.filter(|dtype| dtype.computed_in() != *dtype).and_then(DType::format);
     let lanes = |i: usize| operands[i].map(|t| floats(t.storage()));
     let (x, gamma, beta, mean, variance) = (lanes(0)?, lanes(1)?, lanes(2)?, lanes(3)?, lanes(4)?);
     let y = floats(output.storage());
@@ -78,7 +81,8 @@ pub(super) fn batch_norm(
         let s = (gamma[c] / (variance[c] + epsilon).sqrt()).abs();
         let shift = 5.0 * UNIT * s * mean[c].abs() + 2.0 * UNIT * beta[c].abs();
         for ((e, x), y) in bound.iter_mut().zip(&x[row * plane..]).zip(&y[row * plane..]) {
-            *e = s * *e + 5.0 * UNIT * s * x.abs() + shift + half_ulp(*y, DType::F32);
+            let rounded = narrow.map_or(0.0, |format| format.ulp(*y) / 2.0);
+            *e = s * *e + 5.0 * UNIT * s * x.abs() + shift + half_ulp(*y, DType::F32) + rounded;
         }
     });
     let mut error = Error::of(bound);

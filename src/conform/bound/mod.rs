@@ -7,8 +7,11 @@
 //! interval crosses a breakpoint of a discontinuous operator, or a pole (a logarithm or a quotient at
 //! 0), the element may take either side; such elements are marked, and so is what depends on them.
 //!
-//! Not modelled: roundings of intermediate values to 16 bits (a fused chain computes in fp32), and
-//! correlation between errors (bounds add).
+//! A fused chain of 16-bit floats computes in fp32 and rounds its store; of the values inside, only a
+//! normalisation's may be rounded too (`fuse::rules::scale_batchnorm`).
+//!
+//! Not modelled: roundings of other intermediate values to 16 bits, and correlation between errors
+//! (bounds add).
 
 mod contraction;
 mod elementwise;
@@ -19,6 +22,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::DType;
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::reference::{self, Env, Math, apply, floats};
 use crate::shape::Shape;
@@ -87,7 +91,7 @@ impl Error {
 }
 
 fn as_tensor(lanes: Vec<f64>, shape: &[usize]) -> Tensor {
-    Tensor::new(crate::dtype::DType::F64, Shape::from_slice(shape), Storage::F64(lanes))
+    Tensor::new(DType::F64, Shape::from_slice(shape), Storage::F64(lanes))
 }
 
 /// Whose inputs a kernel gets.
@@ -119,7 +123,8 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Map(map) => map::carry(map, &operands, &carried),
             Op::Conv(_) | Op::MatMul => match reference::terms(&node.op, &operands) {
                 Some(terms) if output.dtype().is_float() => {
-                    let this = Contraction { precision, terms };
+                    let single = node.inputs[0].is_some_and(|x| graph.dtype(x) == DType::F32);
+                    let this = Contraction { precision: if single { precision } else { Precision::Ieee }, terms };
                     contraction::carry(&node.op, this, &operands, &carried, output).map(|(error, magnitude)| {
                         contraction.get_or_insert(this);
                         weight = weight.max(magnitude);
@@ -129,7 +134,10 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
                 Some(_) | None => Ok(None),
             },
             Op::Pool(pool) => elementwise::pool(pool, &operands, &carried, output),
-            Op::BatchNorm { epsilon } => Ok(elementwise::batch_norm(*epsilon, &operands, &carried, output)),
+            Op::BatchNorm { epsilon } => {
+                let inside = (nodes.last() != Some(&id)).then(|| graph.dtype(node.outputs[0]));
+                Ok(elementwise::batch_norm(*epsilon, &operands, &carried, output, inside))
+            }
             Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
             Op::Lrn(lrn) => Ok(elementwise::lrn(lrn, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
@@ -180,7 +188,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
 fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<Option<Error>> {
     let (Some(operand), Some(error)) = (operands[0], carried[0]) else { return Ok(None) };
     let moved = |lanes: &Vec<f64>| -> Result<Vec<f64>> {
-        let moved = apply(op, &[Some(&as_tensor(lanes.clone(), operand.shape()))], crate::dtype::DType::F64, Math::F64)?;
+        let moved = apply(op, &[Some(&as_tensor(lanes.clone(), operand.shape()))], DType::F64, Math::F64)?;
         Ok(floats(moved.storage()).into_owned())
     };
     Ok(Some(Error { bound: moved(&error.bound)?, unsettled: error.unsettled.as_ref().map(moved).transpose()? }))

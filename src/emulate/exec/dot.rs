@@ -6,11 +6,12 @@
 //! summed in the order of k (see `simd::dot`), so none of these choices shows in the result.
 //!
 //! Precision: `ieee` uses the operands as they are; `tf32` truncates f32 operands to 10 mantissa
-//! bits (as the H200 does). f16 and bf16 operands are exact in f32. An f16 accumulator is rounded
-//! once a dot.
+//! bits (as the H200 does); the split classes are those of [`super::dot_split`]. f16 and bf16 operands
+//! are exact in f32 and have no class. An f16 accumulator is rounded once a dot.
 
 use std::sync::Arc;
 
+use super::dot_split::{Split, truncate};
 use super::float::scalar as float_scalar;
 use super::int::wrapped;
 use super::load::{Filled, Source, TileCopy};
@@ -67,13 +68,13 @@ impl Machine<'_> {
         };
         let mut scratch = std::mem::take(&mut self.dots);
         let tf32 = dot.precision == DotPrecision::Tf32 && dot.elem == Elem::F32;
-        let may_view = self.tape.lazy && !tf32;
+        let split = Split::of(dot.precision, dot.elem);
+        let may_view = self.tape.lazy && !tf32 && split.is_none();
         // The vector operand with its non-k axis fastest, the scalar operand as it comes.
         let a = self.operand(&dot.a, m, k, 0, vector_m, may_view, &mut scratch.a)?;
         let b = self.operand(&dot.b, k, n, 1, !vector_m, may_view, &mut scratch.b)?;
         if tf32 {
-            truncate(&mut scratch.a);
-            truncate(&mut scratch.b);
+            scratch.a.iter_mut().chain(&mut scratch.b).for_each(|x| *x = truncate(*x));
         }
         let layout = if vector_m { Layout::with_inner(&[m, n], 0) } else { Layout::row_major(&[m, n]) };
         let (mut lanes, mut taints) = self.accumulator(acc, layout);
@@ -90,7 +91,10 @@ impl Machine<'_> {
             scalar_s: scalar.outer_stride,
             acc_s: v,
         };
-        dot_fn(shape, vector_lanes, scalar_lanes, &mut lanes);
+        match split {
+            None => dot_fn(shape, vector_lanes, scalar_lanes, &mut lanes),
+            Some(split) => split.add(dot_fn, shape, vector_lanes, scalar_lanes, vector_m, &mut lanes),
+        }
         if dot.acc_elem == Elem::F16 {
             round_lanes(Elem::F16, &mut lanes);
         }
@@ -356,9 +360,4 @@ fn transpose(from: &[f32], n: usize, lines: usize, to: &mut [f32]) {
             }
         }
     }
-}
-
-/// tf32: the upper 10 bits of the mantissa.
-fn truncate(lanes: &mut [f32]) {
-    lanes.iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits() & 0xffff_e000));
 }

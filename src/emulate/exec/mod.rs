@@ -10,6 +10,7 @@ pub mod cast;
 pub mod cells;
 pub mod compare;
 pub mod dot;
+mod dot_split;
 pub mod elementwise;
 pub mod float;
 pub mod int;

@@ -3,6 +3,7 @@
 
 mod cancel;
 mod files;
+mod precision;
 mod random;
 mod templates;
 mod values;

@@ -4,11 +4,11 @@
 //! s scales whole output channels. The three new values are weight preparation, computed once, in
 //! the dtype of the weights (so var + ε is rounded to fp32). Only where the convolution's output
 //! has no other reader and all parameters are weights; not for 16-bit weights, whose folding would
-//! add a rounding.
+//! add a rounding: see [`super::scale_batchnorm`].
 
 use crate::dtype::DType;
 use crate::expr::index::Index;
-use crate::expr::{Binary, ExprBuilder, Unary};
+use crate::expr::{Binary, ExprBuilder, ExprId, Unary};
 use crate::fuse::driver::{Added, Operand, Patch, Rule};
 use crate::fuse::pattern::{producer, sole_consumer};
 use crate::graph::op::{Access, Map, OutOfBounds};
@@ -33,17 +33,7 @@ fn apply(graph: &Graph, node: NodeId) -> Option<Patch> {
     }
     let value = Operand::Value;
     let channels = &graph.shape(weight)[..1];
-    let scale = Added {
-        op: per_channel("fold_scale", channels, &[1, 1], |b| {
-            let (gamma, var) = (b.read(0, dtype), b.read(1, dtype));
-            let epsilon = b.float(epsilon, dtype);
-            let shifted = b.binary(Binary::Add, var, epsilon);
-            let deviation = b.unary(Unary::Sqrt, shifted);
-            b.binary(Binary::Div, gamma, deviation)
-        }),
-        inputs: vec![value(gamma), value(var)],
-        name: "scale",
-    };
+    let scale = Added { op: scale_of(channels, dtype, epsilon), inputs: vec![value(gamma), value(var)], name: "scale" };
     let weights = Added {
         op: per_channel("fold_weight", graph.shape(weight), &[graph.shape(weight).len(), 1], |b| {
             let (weight, scale) = (b.read(0, dtype), b.read(1, dtype));
@@ -76,8 +66,25 @@ fn apply(graph: &Graph, node: NodeId) -> Option<Patch> {
     })
 }
 
+/// s = γ / √(var + ε) in the type that parameters of `dtype` are computed in.
+pub(super) fn scale_of(channels: &[usize], dtype: DType, epsilon: f64) -> Op {
+    per_channel("fold_scale", channels, &[1, 1], |b| {
+        let [gamma, var] = [0, 1].map(|k| widened(b, k, dtype));
+        let epsilon = b.float(epsilon, dtype.computed_in());
+        let shifted = b.binary(Binary::Add, var, epsilon);
+        let deviation = b.unary(Unary::Sqrt, shifted);
+        b.binary(Binary::Div, gamma, deviation)
+    })
+}
+
+/// The k-th read, of type `dtype`, in the type that it is computed in.
+pub(super) fn widened(b: &mut ExprBuilder, k: u32, dtype: DType) -> ExprId {
+    let stored = b.read(k, dtype);
+    b.cast(stored, dtype.computed_in())
+}
+
 /// A Map over `dims` whose k-th operand has rank `ranks[k]` and is read at the leading coordinates.
-fn per_channel(label: &str, dims: &[usize], ranks: &[usize], body: impl FnOnce(&mut ExprBuilder) -> crate::expr::ExprId) -> Op {
+pub(super) fn per_channel(label: &str, dims: &[usize], ranks: &[usize], body: impl FnOnce(&mut ExprBuilder) -> ExprId) -> Op {
     let read = |(input, &rank): (usize, &usize)| Access {
         input,
         index: (0..rank).map(Index::Dim).collect(),

@@ -2,6 +2,7 @@
 
 mod compose;
 mod fold;
+mod scale;
 mod small;
 mod values;
 

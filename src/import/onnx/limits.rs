@@ -19,10 +19,10 @@ const MAX_WINDOW: usize = 1 << 16;
 /// of ResNet-50.
 const MAX_PRODUCTS: usize = 1 << 42;
 
-/// Whether nodes may have operands and results of this type. Wider and narrower floats are read (weights,
-/// shape computations), but their kernels' tolerances are not settled.
+/// Whether nodes may have operands and results of this type. f64 and 8-bit floats are read (weights,
+/// shape computations), but no kernel computes in them.
 pub(super) fn is_offered(dtype: DType) -> bool {
-    !dtype.is_float() || dtype == DType::F32
+    !dtype.is_float() || matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
 /// Why a tensor of this shape is too large to be decomposed.

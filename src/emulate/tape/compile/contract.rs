@@ -17,9 +17,6 @@ impl Builder<'_> {
         if sa.len() != 2 || sb.len() != 2 {
             return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
         }
-        if !matches!(precision, DotPrecision::Ieee | DotPrecision::Tf32) && elem(a) == Elem::F32 {
-            return Err(self.unsupported(format!("the dot precision {precision:?}"), span));
-        }
         if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
             return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
         }

@@ -46,6 +46,6 @@ pub fn lower(cx: &mut Context) -> Result<(), Failure> {
             index[axis] = Index::Add(Box::new(Index::Dim(axis)), Box::new(Index::Constant(offset)));
         }
     }
-    let access = Access { input: 0, index, oob: OutOfBounds::Fill(value.unwrap_or(0.0)) };
+    let access = Access { input: 0, index, oob: OutOfBounds::Fill(ty.dtype.round(value.unwrap_or(0.0))) };
     cx.finish(Op::Map(Map { label: "pad".to_owned(), dims, reads: vec![access], body: Expr::read(0, ty.dtype) }), &[x])
 }
