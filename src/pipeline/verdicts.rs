@@ -22,7 +22,7 @@ const VERSION: u32 = 1;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 1;
+const JUDGEMENT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
