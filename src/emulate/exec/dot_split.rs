@@ -135,9 +135,9 @@ mod tests {
             })
         };
         let quiet = |sum: f32| if sum.is_nan() { 0.0 } else { sum };
-        let (h, m, l): (fn(f32) -> f32, fn(f32) -> f32, fn(f32) -> f32) = match split {
-            Split::Tf32x3 => (round_away, |x| truncate(x - round_away(x)), |_| 0.0),
-            Split::Bf16x3 | Split::Bf16x6 => (|x| bf16_parts(x)[0], |x| bf16_parts(x)[1], |x| bf16_parts(x)[2]),
+        let [h, m, l]: [fn(f32) -> f32; 3] = match split {
+            Split::Tf32x3 => [round_away, |x| truncate(x - round_away(x)), |_| 0.0],
+            Split::Bf16x3 | Split::Bf16x6 => [|x| bf16_parts(x)[0], |x| bf16_parts(x)[1], |x| bf16_parts(x)[2]],
         };
         let small = match split {
             Split::Tf32x3 | Split::Bf16x3 => product(product(0.0, m, h), h, m),
