@@ -5,7 +5,8 @@
 //! that its loop runs more than once), its wrapper is read back, its launches are emulated with all
 //! checks on, and the result must be the reference's bit for bit, in every element of the output and
 //! nowhere else. A function that rounds (exp, a division by what is no power of two) is held to its
-//! derived bound, which a wrong coordinate of integers exceeds.
+//! derived bound, which a wrong coordinate of integers exceeds. The kernel alone runs on real numbers,
+//! too, since integers do not see a wrong branch between two of them.
 //!
 //! Not caught: what is right at the probe's shapes and wrong at others; other dtypes than fp32 and
 //! other precision classes than ieee.
@@ -54,7 +55,7 @@ pub struct ProbeResult {
 /// T001 when a problem of `probe:` in `template.yaml` is incomplete.
 pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
     let library = Library::only(template);
-    let mut cases: Vec<(Probe, Vec<Bound>)> = Vec::new();
+    let mut cases: Vec<(Probe, Kind, Vec<Bound>)> = Vec::new();
     let mut unbound = Vec::new();
     for probe in check::probes(template)? {
         let mut keys = BTreeSet::new();
@@ -71,14 +72,19 @@ pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
                 }),
             }
         }
-        cases.push((probe, kernels));
+        cases.push((probe.clone(), Kind::Structure, kernels.clone()));
+        if probe.probed == Probed::Alone {
+            let name = format!("{}, real numbers", probe.name);
+            cases.push((Probe { name, ..probe }, Kind::Numerics, kernels));
+        }
     }
-    let used: BTreeSet<&str> = cases.iter().flat_map(|(_, kernels)| kernels).flat_map(|bound| entries(&bound.kernel)).collect();
+    let used: BTreeSet<&str> =
+        cases.iter().flat_map(|(_, _, kernels)| kernels).flat_map(|bound| entries(&bound.kernel)).collect();
     let unreached = unreached(template, &used.into_iter().collect::<Vec<_>>());
     let mut results = unbound;
-    results.par_extend(cases.par_iter().flat_map_iter(|(probe, kernels)| {
+    results.par_extend(cases.par_iter().flat_map_iter(|(probe, kind, kernels)| {
         // Once for all schedules and entries: a reference is slower than a small launch.
-        let expected = expected(probe);
+        let expected = expected(probe, *kind);
         kernels.iter().map(move |bound| {
             let entries = entries(&bound.kernel);
             let outcome = match &expected {
@@ -214,15 +220,15 @@ struct Expected {
     operands: Env,
 }
 
-/// The reference on integers.
-fn expected(probe: &Probe) -> Result<Expected> {
+/// The reference on generated operands.
+fn expected(probe: &Probe, kind: Kind) -> Result<Expected> {
     let (graph, nodes) = (&probe.graph, probe.cluster.nodes());
     let output = probe.cluster.output(graph);
     let mut env = Env::new();
-    inputs::generate(graph, &nodes, &graph.entering(&nodes), Kind::Structure, 0, &mut env)?;
+    inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, 0, &mut env)?;
     let operands = env.clone();
     let lost = || Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for the output of {}", probe.name)));
-    if probe.exact {
+    if probe.exact && kind == Kind::Structure {
         reference::evaluate(graph, &nodes, &mut env, Math::F32)?;
         let tensor = env.get(output).cloned().ok_or_else(lost)?;
         return Ok(Expected { tensor, derived: Derived::exact(), operands });

@@ -135,15 +135,31 @@ fn new_templates_hold_whatever_their_formula() {
     }
 }
 
-#[test]
-fn a_kernel_that_is_not_its_formula_is_caught() {
-    let template = written("X * 2");
-    let (kernel, folder) = (template.kernel.file.text().replace("x * 2.0", "x * 2.0 + 1"), tempfile::tempdir().unwrap());
+/// A written template whose kernel was changed: its first fault.
+fn wrong(formula: &str, from: &str, to: &str) -> Diagnostic {
+    let template = written(formula);
+    let kernel = template.kernel.file.text().replace(from, to);
+    assert_ne!(kernel, template.kernel.file.text());
+    let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("own");
     std::fs::create_dir(&own).unwrap();
     std::fs::write(own.join("kernel.py"), kernel).unwrap();
     std::fs::write(own.join("template.yaml"), template.manifest.file.text()).unwrap();
     std::fs::write(own.join("schedule.yaml"), template.schedule_file.text()).unwrap();
-    let faults = faults(&Library::folder(&own).unwrap());
-    assert!(faults[0].message.starts_with("the kernel as it stands, which is not the operator of template own ("), "{faults:?}");
+    faults(&Library::folder(&own).unwrap()).swap_remove(0)
+}
+
+#[test]
+fn a_kernel_that_is_not_its_formula_is_caught_with_its_line() {
+    let fault = wrong("X * 2", "x * 2.0", "x * 2.0 + 1");
+    let what = "the kernel as it stands, which is not the operator of template own (own 2×3×5×7: alone, own_kernel): element ";
+    assert!(fault.message.starts_with(what), "{}", fault.message);
+    let Some((Place::Text { file, span }, _)) = fault.related.first() else { panic!("no line: {fault:?}") };
+    assert_eq!(file.slice(*span), "y = x * 2.0 + 1");
+}
+
+#[test]
+fn a_branch_between_two_integers_is_caught_by_real_numbers() {
+    let fault = wrong("max(X, 0)", "x < 0,", "x < 0.5,");
+    assert!(fault.message.contains("(own 2×3×5×7: alone, real numbers, own_kernel): element "), "{}", fault.message);
 }
