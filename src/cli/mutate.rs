@@ -62,7 +62,8 @@ fn tables(report: &Report, verbose: bool) -> String {
 }
 
 fn table(of: &str, rows: Vec<(String, Counts)>, total: Option<Counts>) -> String {
-    let percent = |part: usize, of: usize| if of == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / of as f64) };
+    let percent =
+        |part: usize, of: usize| if of == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * part as f64 / of as f64) };
     let row = |(name, c): (String, Counts)| {
         let numbers = [c.mutants, c.equivalent, c.refused, c.caught, c.escaped + c.broken];
         let mut row = vec![name];
@@ -76,7 +77,19 @@ fn table(of: &str, rows: Vec<(String, Counts)>, total: Option<Counts>) -> String
         row
     };
     let mut columns = vec![(of, Align::Left)];
-    let numbers = ["mutants", "equivalent", "refused", "caught", "escaped", "caught %", "named", "named %", "at its line", "near", "by values"];
+    let numbers = [
+        "mutants",
+        "equivalent",
+        "refused",
+        "caught",
+        "escaped",
+        "caught %",
+        "named",
+        "named %",
+        "at its line",
+        "near",
+        "by values",
+    ];
     columns.extend(numbers.map(|name| (name, Align::Right)));
     let total = total.map(|counts| ("all".to_owned(), counts));
     render(&columns, &rows.into_iter().chain(total).map(row).collect::<Vec<_>>())
@@ -159,16 +172,4 @@ fn json(report: &Report) -> String {
         "mutants": report.mutants.iter().map(mutant).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
-}
-
-#[cfg(test)]
-mod whole {
-    #[test]
-    #[ignore]
-    fn table() {
-        let library = super::Library::embedded().unwrap();
-        let selection = super::Selection { library: &library, subjects: vec![], operators: super::mutate::operators::ALL, every: 1, jobs: 2 };
-        let report = super::mutate::run::run(&selection, &|_| {}).unwrap_or_else(|e| panic!("{}", crate::diag::render::render(&e, false)));
-        std::fs::write(concat!("/tm", "p/mutate/all2.txt"), super::tables(&report, true)).unwrap();
-    }
 }

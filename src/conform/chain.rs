@@ -14,8 +14,8 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::conform::bound::{Inputs, derive};
-use crate::conform::execute::{Cost, Executor};
 use crate::conform::causes::located;
+use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::verdict::Word;

@@ -56,7 +56,10 @@ impl Evidence {
         for operand in self.operands.iter().filter(|o| o.right_when_constant) {
             let axes: Vec<String> = operand.right_along.iter().map(usize::to_string).collect();
             let along = if axes.is_empty() { String::new() } else { format!(" along axis {}", axes.join(" or ")) };
-            notes.push(format!("the output is right when {} is constant{along}: its elements are taken from wrong places", operand.name));
+            notes.push(format!(
+                "the output is right when {} is constant{along}: its elements are taken from wrong places",
+                operand.name
+            ));
         }
         if !self.right_when_zero {
             notes.push("the output is wrong even when every operand is zero".to_owned());

@@ -23,7 +23,7 @@ use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, prepare, special};
 use crate::diag::{Diagnostic, Place, Result, codes};
-use crate::emit::manifest::SlotEntry;
+use crate::emit::manifest::{OperandEntry, SlotEntry};
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{NodeId, ValueId};
 use crate::host::{self, Event};
@@ -43,7 +43,11 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             programs: cost.programs,
             diagnostics: mismatch.into_iter().collect(),
         },
-        Err(diagnostic) => Verdict::fault(*causes::behind(subject, launch, diagnostic)),
+        Err(fault) => match fault.code == &codes::NEVER_WRITTEN {
+            // Told with the axes of the gap where it was found.
+            true => Verdict::fault(*fault),
+            false => Verdict::fault(*causes::behind(subject, launch, fault, None)),
+        },
     }
 }
 
@@ -250,10 +254,27 @@ pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: Buff
             let kernel = &subject.manifest.kernels[launch.kernel];
             let launched: Vec<String> = kernel.launches.iter().map(|l| format!("{:?} of {}", l.grid, l.function)).collect();
             let fault = fault.note(format!("layer: {}", launch.layer)).note(format!("planned grid: {}", launched.join(", ")));
+            let axes = gap_axes(memory, buffer, &output.entry);
+            let fault = *causes::behind(subject, launch, Box::new(fault), Some(&axes));
             let place = fault.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
             Err(Box::new(Diagnostic { place, ..fault }))
         }
     }
+}
+
+/// Axes along which some indices have no missing element: what makes these indices is where to look.
+fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usize> {
+    let Some(undefined) = &memory.buffers[buffer.0].undefined else { return Vec::new() };
+    let mut missing: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entry.shape.len()];
+    for (flat, at) in layout::positions(&entry.shape, &entry.strides, entry.offset).enumerate() {
+        if undefined.get(at) {
+            let index = compare::unflatten(flat, &entry.shape);
+            for (set, i) in missing.iter_mut().zip(index) {
+                set.insert(i);
+            }
+        }
+    }
+    (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
 }
 
 fn output_name(launch: &Launch) -> String {

@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn mutations_in_a_row_share_an_argument() {
-        let listed = Listed::read("# why\n[relu]\nf | a | b\ng | c | d\n  no matter\nh | e | f\n\n[add]\nf | a | b\n  nor here\n");
+        let listed =
+            Listed::read("# why\n[relu]\nf | a | b\ng | c | d\n  no matter\nh | e | f\n\n[add]\nf | a | b\n  nor here\n");
         let entries: Vec<_> = listed.entries().collect();
         assert_eq!(
             entries,

@@ -42,7 +42,11 @@ pub enum Trial {
     SameRun,
     /// Verified: this case does not tell.
     Passed,
-    Caught { code: &'static str, named: Named, message: Box<Diagnostic> },
+    Caught {
+        code: &'static str,
+        named: Named,
+        message: Box<Diagnostic>,
+    },
     /// The front end does not read the edited text; nothing is known of it.
     Refused(Box<Diagnostic>),
     /// We panicked or said that it is our fault.
@@ -161,7 +165,8 @@ pub fn verified(case: &Case, text: &str) -> Result<Option<Box<Diagnostic>>> {
 fn same_output(case: &Case, text: &str) -> Result<bool> {
     let run = |text: Option<&str>| {
         let subject = subject(case, text)?;
-        let executor = Executor::new(&subject.modules, emulate::Options { threads: 1, fuel: FUEL, ..emulate::Options::default() });
+        let executor =
+            Executor::new(&subject.modules, emulate::Options { threads: 1, fuel: FUEL, ..emulate::Options::default() });
         subject.launches.iter().map(|launch| kernel::output(&subject, &executor, launch)).collect::<Result<Vec<_>>>()
     };
     Ok(run(None)? == run(Some(text))?)
@@ -183,7 +188,9 @@ fn named(case: &Case, mutation: &Mutation, diagnostic: &Diagnostic) -> Named {
     let statement = mutation.statement_after();
     let here = |place: &Place| match place {
         Place::Text { file, span } => {
-            file.name().ends_with(&case.file) && span.start < statement.end.max(statement.start + 1) && statement.start < span.end.max(span.start + 1)
+            file.name().ends_with(&case.file)
+                && span.start < statement.end.max(statement.start + 1)
+                && statement.start < span.end.max(span.start + 1)
         }
         Place::Node { .. } | Place::File { .. } => false,
     };

@@ -83,14 +83,8 @@ mod tests {
         let file = SourceFile::new("k.py", "a = b  # why\nc = d\n");
         let edit = Edit::new(Span::new(4, 5), "bee");
         assert_eq!(edit.apply(&file), "a = bee  # why\nc = d\n");
-        let key = Key {
-            function: "f".into(),
-            operator: "name",
-            line: "a = b".into(),
-            from: "b".into(),
-            to: String::new(),
-            ordinal: 1,
-        };
+        let key =
+            Key { function: "f".into(), operator: "name", line: "a = b".into(), from: "b".into(), to: String::new(), ordinal: 1 };
         assert_eq!(key.to_string(), "f | name | a = b | `b` → nothing | 2");
         let mutation = Mutation { key, edit, statement: Span::new(0, 5) };
         assert_eq!(mutation.statement_after(), Span::new(0, 7));

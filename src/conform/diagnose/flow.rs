@@ -131,19 +131,28 @@ impl<'m> Builder<'m> {
                 }
                 StmtKind::AnnAssign { target, annotation: _, value } => {
                     let uses = value.as_ref().map_or_else(BTreeSet::new, |value| self.names(function, value));
-                    target.as_name().into_iter().for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
+                    target
+                        .as_name()
+                        .into_iter()
+                        .for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
                     value.iter().for_each(|value| self.expression(function, value, line));
                 }
                 StmtKind::AugAssign { target, op: _, value } => {
                     let uses = self.names(function, value);
-                    target.as_name().into_iter().for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
+                    target
+                        .as_name()
+                        .into_iter()
+                        .for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
                     self.expression(function, value, line);
                 }
                 StmtKind::Expr(value) => self.expression(function, value, line),
                 StmtKind::Return(value) => value.iter().for_each(|value| self.expression(function, value, line)),
                 StmtKind::For { target, iter, body, orelse } => {
                     let uses = self.names(function, iter);
-                    target.as_name().into_iter().for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
+                    target
+                        .as_name()
+                        .into_iter()
+                        .for_each(|name| self.define(function, name, line, uses.clone(), control, headers));
                     headers.push(line);
                     self.block(function, body, depth + 1, &control.union(&uses).cloned().collect(), headers);
                     headers.pop();
@@ -170,7 +179,15 @@ impl<'m> Builder<'m> {
         }
     }
 
-    fn define(&mut self, function: &str, name: &str, line: usize, uses: BTreeSet<Name>, control: &BTreeSet<Name>, headers: &[usize]) {
+    fn define(
+        &mut self,
+        function: &str,
+        name: &str,
+        line: usize,
+        uses: BTreeSet<Name>,
+        control: &BTreeSet<Name>,
+        headers: &[usize],
+    ) {
         let key = (function.to_owned(), name.to_owned());
         let list = self.definitions.entry(key).or_default();
         list.push(Definition { line, uses });
@@ -269,7 +286,9 @@ impl<'m> Builder<'m> {
                     access.param = Some(name.1.clone());
                     break;
                 }
-                let Some(passed) = self.definitions.get(&name).and_then(|d| d.first()).and_then(|d| d.uses.first()) else { break };
+                let Some(passed) = self.definitions.get(&name).and_then(|d| d.first()).and_then(|d| d.uses.first()) else {
+                    break;
+                };
                 name = passed.clone();
             }
         }

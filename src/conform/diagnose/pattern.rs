@@ -132,11 +132,7 @@ impl<'v> View<'v> {
             ));
         }
         if self.failing.iter().all(|&i| self.y[i] == self.r[i].max(0.0)) {
-            return Some(pattern(
-                Clue::Choice,
-                "every failing element is clamped at 0",
-                "a ReLU is applied where there is none",
-            ));
+            return Some(pattern(Clue::Choice, "every failing element is clamped at 0", "a ReLU is applied where there is none"));
         }
         if self.failing.iter().all(|&i| self.y[i] == 0.0) {
             return Some(pattern(

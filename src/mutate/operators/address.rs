@@ -5,8 +5,7 @@ use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, mentions};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind};
 
-pub const TERM: Operator =
-    Operator { name: "address term", what: "an address without one of its terms", parts: KERNEL, edits };
+pub const TERM: Operator = Operator { name: "address term", what: "an address without one of its terms", parts: KERNEL, edits };
 
 fn edits(site: &Site) -> Vec<Edit> {
     let mut found = Vec::new();

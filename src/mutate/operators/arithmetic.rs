@@ -5,8 +5,7 @@ use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Part, Site};
 use crate::syntax::ast::BinaryOp;
 
-pub const OPERATOR: Operator =
-    Operator { name: "arithmetic", what: "`-` for `+`, `+` for `*`, and back", parts: PARTS, edits };
+pub const OPERATOR: Operator = Operator { name: "arithmetic", what: "`-` for `+`, `+` for `*`, and back", parts: PARTS, edits };
 
 const PARTS: &[Part] = &[KERNEL[0], RUNNER[0]];
 

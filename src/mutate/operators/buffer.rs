@@ -13,7 +13,8 @@ pub const ORDER: Operator =
     Operator { name: "launch order", what: "two launches exchanged, a launch left out", parts: RUNNER, edits: order };
 
 fn other(site: &Site) -> Vec<Edit> {
-    let buffers = site.names(|name| name.strip_prefix('b').is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit())));
+    let buffers =
+        site.names(|name| name.strip_prefix('b').is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_ascii_digit())));
     let mut found = Vec::new();
     for expr in site.exprs() {
         let Some(name) = expr.as_name().filter(|name| target(site.stmt) != Some(name)) else { continue };

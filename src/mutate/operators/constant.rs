@@ -6,8 +6,12 @@ use crate::mutate::site::Site;
 use crate::source::Span;
 use crate::syntax::ast::ExprKind;
 
-pub const VALUE: Operator =
-    Operator { name: "constant", what: "an integer less or more by one, a float that is not 0 turned to 0", parts: KERNEL, edits };
+pub const VALUE: Operator = Operator {
+    name: "constant",
+    what: "an integer less or more by one, a float that is not 0 turned to 0",
+    parts: KERNEL,
+    edits,
+};
 
 fn edits(site: &Site) -> Vec<Edit> {
     // Shapes, axes and ranges have operators of their own.

@@ -54,7 +54,8 @@ fn divisor(site: &Site) -> Vec<Edit> {
         match &b.kind {
             ExprKind::Name(name) => {
                 let pool = if local(name) { &tiles } else { &sizes };
-                let same: Vec<&str> = pool.iter().copied().filter(|n| n.contains('_') == name.contains('_') && !blocks(n)).collect();
+                let same: Vec<&str> =
+                    pool.iter().copied().filter(|n| n.contains('_') == name.contains('_') && !blocks(n)).collect();
                 let next = same.iter().position(|n| n == name).map(|i| same[(i + 1) % same.len()]);
                 found.extend(next.filter(|n| n != name).map(|n| Edit::new(b.span, n)));
             }

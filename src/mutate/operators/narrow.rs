@@ -8,8 +8,12 @@ use crate::mutate::site::{Site, target};
 use crate::syntax::ast::{BinaryOp, StmtKind};
 use crate::template::walk::each_stmt;
 
-pub const INDEX: Operator =
-    Operator { name: "integer narrowed", what: "a flat index or offset in int8 (as in int32 at real sizes)", parts: KERNEL, edits };
+pub const INDEX: Operator = Operator {
+    name: "integer narrowed",
+    what: "a flat index or offset in int8 (as in int32 at real sizes)",
+    parts: KERNEL,
+    edits,
+};
 
 fn edits(site: &Site) -> Vec<Edit> {
     let mut found = Vec::new();

@@ -5,9 +5,9 @@ use crate::mutate::mutation::Edit;
 use crate::mutate::site::Site;
 use crate::syntax::ast::{Expr, ExprKind};
 
-pub const MISSING: Operator = Operator { name: "other missing", what: "a masked load without `other`", parts: KERNEL, edits: missing };
-pub const VALUE: Operator =
-    Operator { name: "other value", what: "another number in masked lanes", parts: KERNEL, edits: value };
+pub const MISSING: Operator =
+    Operator { name: "other missing", what: "a masked load without `other`", parts: KERNEL, edits: missing };
+pub const VALUE: Operator = Operator { name: "other value", what: "another number in masked lanes", parts: KERNEL, edits: value };
 
 fn missing(site: &Site) -> Vec<Edit> {
     let others = site.calls(&["load"]).into_iter().filter_map(|call| call.keyword("other"));

@@ -5,8 +5,7 @@ use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, mentions};
 use crate::syntax::ast::{BinaryOp, ExprKind};
 
-pub const PROGRAM: Operator =
-    Operator { name: "race", what: "every program takes the first block", parts: KERNEL, edits };
+pub const PROGRAM: Operator = Operator { name: "race", what: "every program takes the first block", parts: KERNEL, edits };
 
 fn edits(site: &Site) -> Vec<Edit> {
     let mut found = Vec::new();
@@ -18,9 +17,7 @@ fn edits(site: &Site) -> Vec<Edit> {
     }
     // A loop over tiles in which every program takes all of them.
     for call in site.calls(&["range"]) {
-        let is_program = |e: &crate::syntax::ast::Expr, what: &str| {
-            matches!(&e.kind, ExprKind::Call { func, .. } if func.as_dotted().is_some_and(|n| n.ends_with(what)))
-        };
+        let is_program = |e: &crate::syntax::ast::Expr, what: &str| matches!(&e.kind, ExprKind::Call { func, .. } if func.as_dotted().is_some_and(|n| n.ends_with(what)));
         if let [start, _, step] = call.args
             && is_program(start, "program_id")
             && is_program(step, "num_programs")

@@ -22,7 +22,8 @@ fn swapped(site: &Site) -> Vec<Edit> {
         let own: Vec<&str> = strides.iter().copied().filter(|s| stride_owner(s) == stride_owner(name)).collect();
         let next = own.iter().position(|s| *s == name).map(|i| own[(i + 1) % own.len()]);
         let axis = name.rsplit('_').next().unwrap_or_default();
-        let foreign = strides.iter().copied().find(|s| stride_owner(s) != stride_owner(name) && s.rsplit('_').next() == Some(axis));
+        let foreign =
+            strides.iter().copied().find(|s| stride_owner(s) != stride_owner(name) && s.rsplit('_').next() == Some(axis));
         found.extend([next, foreign].into_iter().flatten().filter(|s| *s != name).map(|s| Edit::new(expr.span, s)));
     }
     found

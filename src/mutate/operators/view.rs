@@ -48,7 +48,9 @@ fn weights<'a>(site: &Site<'a>) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     each_stmt(&site.function.body, &mut |stmt| {
         for expr in own_exprs(stmt) {
-            each_expr(expr, &mut |e| found.extend(weight(e).filter(|name| !found.contains(name)).into_iter().collect::<Vec<_>>()));
+            each_expr(expr, &mut |e| {
+                found.extend(weight(e).filter(|name| !found.contains(name)).into_iter().collect::<Vec<_>>())
+            });
         }
     });
     found
