@@ -173,17 +173,3 @@ fn json(report: &Report) -> String {
     });
     format!("{document:#}\n")
 }
-
-#[cfg(test)]
-mod whole {
-    #[test]
-    #[ignore]
-    fn table() {
-        let library = super::Library::embedded().unwrap();
-        let selection =
-            super::Selection { library: &library, subjects: vec![], operators: super::mutate::operators::ALL, every: 1, jobs: 2 };
-        let report =
-            super::mutate::run::run(&selection, &|_| {}).unwrap_or_else(|e| panic!("{}", crate::diag::render::render(&e, false)));
-        std::fs::write(concat!("/tm", "p/mutate/all2.txt"), super::tables(&report, true)).unwrap();
-    }
-}

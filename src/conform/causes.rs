@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::conform::counterfactual::Evidence;
 use crate::conform::diagnose::{self, Finding, SUSPECTS, Suspect};
 use crate::conform::subject::{Launch, Operand, Subject, module_name};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Class, Diagnostic, Place};
 use crate::emit::manifest::KernelLaunchEntry;
 use crate::host::{self, HostArg, KernelArg, KernelLaunch};
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
@@ -37,12 +37,15 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
 }
 
 /// A fault of a run with the lines behind it.
-pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>) -> Box<Diagnostic> {
+///
+/// `gaps`: the axes of the output along which elements are missing, of one that nothing wrote in full.
+pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>, gaps: Option<&[usize]>) -> Box<Diagnostic> {
     let kernel = &subject.manifest.kernels[launch.kernel];
     let (Some(module), Some(last)) = (subject.modules.ast(&module_name(&kernel.file)), kernel.launches.last()) else {
         return fault;
     };
-    if !fault.code.id.starts_with('A') {
+    let rejected = fault.code.id.starts_with('K') && fault.class() == Class::Bug;
+    if !rejected && !fault.code.id.starts_with('A') {
         return fault;
     }
     let place = match &fault.place {
@@ -51,7 +54,8 @@ pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>) -> Box
         Some(Place::Node { .. } | Place::File { .. }) | None => None,
     };
     let mut suspects = unplanned(subject, launch, module);
-    suspects.extend(diagnose::behind(module, &last.function, place, true, SUSPECTS));
+    let gaps = gaps.map(|axes| (output(launch), axes));
+    suspects.extend(diagnose::behind(module, &last.function, place, gaps));
     let mut fault = *fault;
     // A line that contradicts the plan or a helper's own names explains the fault: it is shown first, and
     // where the fault came to light second.
@@ -64,6 +68,11 @@ pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>) -> Box
         }
     }
     Box::new(with_suspects(fault, module, suspects))
+}
+
+/// The output's name and how many axes it has.
+fn output(launch: &Launch) -> (&str, usize) {
+    launch.operands.iter().find(|o| o.written()).map_or(("", 0), |o| (o.entry.name.as_str(), o.entry.shape.len()))
 }
 
 /// The message with at most [`SUSPECTS`] lines to look at, each once.

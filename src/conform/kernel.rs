@@ -23,7 +23,7 @@ use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, planned, prepare, special};
 use crate::diag::{Class, Diagnostic, Place, Result, codes};
-use crate::emit::manifest::SlotEntry;
+use crate::emit::manifest::{OperandEntry, SlotEntry};
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{NodeId, ValueId};
 use crate::host::{self, Event};
@@ -44,8 +44,10 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             known: false,
             diagnostics: with_grid(subject, launch, mismatch),
         },
-        Err(diagnostic) => {
-            let fault = Verdict::fault(*causes::behind(subject, launch, diagnostic));
+        Err(fault) => {
+            // An element that is never written is told with the axes of the gap where it was found.
+            let told = fault.code == &codes::NEVER_WRITTEN;
+            let fault = Verdict::fault(if told { *fault } else { *causes::behind(subject, launch, fault, None) });
             Verdict { diagnostics: with_grid(subject, launch, fault.diagnostics), ..fault }
         }
     }
@@ -257,10 +259,27 @@ pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: Buff
             let kernel = &subject.manifest.kernels[launch.kernel];
             let launched: Vec<String> = kernel.launches.iter().map(|l| format!("{:?} of {}", l.grid, l.function)).collect();
             let fault = fault.note(format!("layer: {}", launch.layer)).note(format!("planned grid: {}", launched.join(", ")));
+            let axes = gap_axes(memory, buffer, &output.entry);
+            let fault = *causes::behind(subject, launch, Box::new(fault), Some(&axes));
             let place = fault.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
             Err(Box::new(Diagnostic { place, ..fault }))
         }
     }
+}
+
+/// Axes along which some indices have no missing element: what makes these indices is where to look.
+fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usize> {
+    let Some(undefined) = &memory.buffers[buffer.0].undefined else { return Vec::new() };
+    let mut missing: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entry.shape.len()];
+    for (flat, at) in layout::positions(&entry.shape, &entry.strides, entry.offset).enumerate() {
+        if undefined.get(at) {
+            let index = compare::unflatten(flat, &entry.shape);
+            for (set, i) in missing.iter_mut().zip(index) {
+                set.insert(i);
+            }
+        }
+    }
+    (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
 }
 
 fn output_name(launch: &Launch) -> String {

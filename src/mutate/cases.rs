@@ -13,10 +13,10 @@ use std::sync::Arc;
 use include_dir::{Dir, include_dir};
 
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emit::{self, EmitOptions, Files};
+use crate::emit::{self, EmitOptions, Files, manifest};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
-use crate::graph::{Cluster, Graph, Op, text};
+use crate::graph::{Cluster, Graph, Op, Producer, text};
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{Ascend, Target};
@@ -30,6 +30,8 @@ static CASES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/mutate/cases"
 
 /// The subject whose host code `run.py` is mutated: every other subject is a template.
 pub const RUNNER: &str = "run.py";
+
+const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
 
 /// One emitted suite.
 pub struct Case {
@@ -52,8 +54,11 @@ pub fn of_template(template: &Arc<Template>, library: &Library) -> Result<Vec<Ca
         Ok(())
     };
     for probe in check::probes(template)? {
-        if probe.moved.is_some() {
-            apart.push(probe);
+        if let Some(moved) = probe.moved {
+            // Weights are prepared dense.
+            if !matches!(probe.graph.value(moved).producer, Producer::Weight(_)) {
+                apart.push(probe);
+            }
             continue;
         }
         if !matches!(probe.probed, Probed::Alone | Probed::Body) {
@@ -120,7 +125,20 @@ fn lying_apart(probe: &Probe, own: &Library, subject: &str) -> Result<Vec<Case>>
         &|graph, cluster, _| template::bind(graph, cluster, &|v| probe.layout(v), own, &target, BindOptions::default());
     let graph = &probe.graph;
     let planned = select::build::build("case", Arc::new(graph.clone()), graph, vec![probe.cluster.clone()], bind)?;
-    emitted(&probe.name, planned, subject)
+    let plan = &planned.plan;
+    // `run.py` cannot be written for it: its buffers have no gaps. The kernel and its wrapper can.
+    let mut files = Files::new();
+    let own: Vec<String> = plan.kernels.iter().map(|kernel| emit::kernel_path(kernel)).collect();
+    for (kernel, path) in plan.kernels.iter().zip(&own) {
+        files.insert(path.clone(), emit::launch_module(kernel).into_bytes());
+    }
+    for path in [RUNNER, "weights.py"] {
+        files.insert(path.to_owned(), b"\"\"\"Not run.\"\"\"\n".to_vec());
+    }
+    let manifest = manifest::text(plan, &OPTIONS, &files);
+    files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
+    debug_assert!(plan.kernels.iter().all(|kernel| kernel.template == subject), "a library of one template");
+    Ok(own.into_iter().map(|file| Case { name: probe.name.clone(), files: files.clone(), file }).collect())
 }
 
 /// The cases whose `run.py` is mutated.
@@ -181,8 +199,7 @@ fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Ca
     if let Some((_, reason)) = planned.missing.into_iter().next() {
         return Err(Box::new(reason.note(format!("case: {name}"))));
     }
-    let options = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
-    let files = emit::suite(&planned.plan, &options).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
+    let files = emit::suite(&planned.plan, &OPTIONS).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
     if subject == RUNNER {
         return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned() }]);
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::conform::diagnose::header;
 use crate::source::Span;
 use crate::syntax::ast::{FunctionDef, Module, Stmt, StmtKind};
 
@@ -65,30 +66,6 @@ fn key(site: &Site, operator: &'static str, edit: &Edit) -> Key {
         from: joined(site.text(edit.span)),
         to: joined(&edit.text),
         ordinal: 0,
-    }
-}
-
-/// A statement without the blocks inside it.
-pub fn header(stmt: &Stmt) -> Span {
-    match &stmt.kind {
-        StmtKind::If { test: e, .. } | StmtKind::While { test: e, .. } | StmtKind::For { iter: e, .. } => {
-            Span { start: stmt.span.start, end: e.span.end }
-        }
-        StmtKind::Import(_)
-        | StmtKind::ImportFrom { .. }
-        | StmtKind::Function(_)
-        | StmtKind::Class { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::AnnAssign { .. }
-        | StmtKind::AugAssign { .. }
-        | StmtKind::Expr(_)
-        | StmtKind::Return(_)
-        | StmtKind::Raise(_)
-        | StmtKind::Assert { .. }
-        | StmtKind::Pass
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Other(_) => stmt.span,
     }
 }
 

@@ -65,6 +65,32 @@ fn a_part_of_the_table_holds() {
     assert!(report.by_operator().len() > 30, "{} operators", report.by_operator().len());
 }
 
+/// The mutants of one operator.
+fn of_operator(name: &str, subjects: &[&str]) -> Report {
+    let library = Library::embedded().unwrap();
+    let only: Vec<operators::Operator> = operators::ALL.iter().filter(|o| o.name == name).copied().collect();
+    assert_eq!(only.len(), 1, "{name}");
+    let subjects = subjects.iter().map(|s| (*s).to_owned()).collect();
+    run(&Selection { library: &library, subjects, operators: &only, every: 1, jobs: 2 }, &|_| {}).unwrap()
+}
+
+#[test]
+fn a_dropped_nan_is_caught_and_named() {
+    let report = of_operator("NaN dropped", &["relu", "maxpool2d"]);
+    assert!(report.mutants.len() >= 3, "{} mutants", report.mutants.len());
+    for mutant in &report.mutants {
+        assert!(matches!(&mutant.outcome, Outcome::Caught { code: "C003", .. }), "{}", mutant.key);
+        assert!(mutant.named(), "{}", mutant.key);
+    }
+}
+
+#[test]
+fn arguments_of_a_helper_in_the_wrong_order_are_named() {
+    let total = of_operator("arguments swapped", &["batchnorm2d"]).total();
+    assert!(total.caught > 50 && total.escaped == 0 && total.broken == 0, "{total:?}");
+    assert!(total.named * 100 >= total.caught * 90, "{total:?}");
+}
+
 #[test]
 fn the_result_does_not_depend_on_threads() {
     let library = Library::embedded().unwrap();

@@ -9,6 +9,7 @@
 mod flow;
 mod pattern;
 mod places;
+mod roles;
 mod shape;
 mod suspects;
 
@@ -19,6 +20,7 @@ use crate::tensor::Tensor;
 use super::bound::Derived;
 use super::compare::{Comparison, display_index, failing, unflatten};
 
+pub use flow::header;
 pub use shape::{grid_mismatch, shape_mismatch};
 pub use suspects::{Clue, Seen, Suspect, behind, rank};
 

@@ -17,10 +17,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::SUSPECTS;
 use super::flow::{Flow, Line, Sink, called};
+use super::roles::{Role, assigned, decodes, flatten, has_constant, is_initial, mentions, misplaced, products, roles};
 use crate::conform::counterfactual::{Evidence, OperandEvidence};
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Module, Stmt, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
 use crate::template::walk::{each_expr, own_exprs};
 
 /// What the values say about the cause.
@@ -69,16 +71,19 @@ pub fn rank(module: &Module, function: &str, seen: Seen, limit: usize) -> Vec<Su
     best(scored.collect(), limit)
 }
 
-/// The lines behind a fault at `place`: those that flow into the faulting access, nearest first.
-pub fn behind(module: &Module, function: &str, place: Option<Span>, store: bool, limit: usize) -> Vec<Suspect> {
+/// The lines behind a fault at `place`: those that flow into the faulting access, nearest first. Without a
+/// place the accesses are the stores, and `gaps` says of which output (its name, its number of axes) and
+/// along which axes elements are missing.
+pub fn behind(module: &Module, function: &str, place: Option<Span>, gaps: Option<((&str, usize), &[usize])>) -> Vec<Suspect> {
     let flow = Flow::of(module, function);
+    let indices: BTreeSet<String> = gaps.map(|((name, rank), axes)| indices(&flow, name, rank, axes)).unwrap_or_default();
     let inside = |span: Span| place.is_some_and(|p| span.start <= p.start && p.end <= span.end);
     let here = |line: usize| match place {
         Some(_) => inside(flow.lines[line].span),
         None => true,
     };
     let faulty: BTreeSet<usize> = (0..flow.accesses.len())
-        .filter(|&a| here(flow.accesses[a].line) && (place.is_some() || flow.accesses[a].store == store))
+        .filter(|&a| here(flow.accesses[a].line) && (place.is_some() || flow.accesses[a].store))
         .collect();
     let score = |line: &Line| {
         let mut score = Score::default();
@@ -99,12 +104,42 @@ pub fn behind(module: &Module, function: &str, place: Option<Span>, store: bool,
         if decodes(line.stmt) {
             score.points *= 1.3;
         }
+        if assigned(line.stmt).is_some_and(|name| indices.contains(name)) {
+            score.add(3.0, "makes the index along which elements are missing".to_owned());
+        }
         if line.calls_helper && !score.certain {
             score.points *= 0.5;
         }
         score
     };
-    best(flow.lines.iter().map(|line| (score(line), line.span)).collect(), limit)
+    best(flow.lines.iter().map(|line| (score(line), line.span)).collect(), SUSPECTS)
+}
+
+/// Names in the terms of an operand's addresses that hold the strides of some axes: its stride parameters,
+/// `<operand>_stride_…`, stand in the order of its axes.
+fn indices(flow: &Flow, operand: &str, rank: usize, axes: &[usize]) -> BTreeSet<String> {
+    let prefix = format!("{operand}_stride_");
+    let mut found = BTreeSet::new();
+    for access in &flow.accesses {
+        for expr in own_exprs(flow.lines[access.line].stmt) {
+            each_expr(expr, &mut |e| {
+                let ExprKind::Call { func, args, keywords: _ } = &e.kind else { return };
+                let Some(address) = args.first().filter(|_| matches!(called(func).as_str(), "load" | "store")) else { return };
+                let mut terms = Vec::new();
+                flatten(address, &mut terms);
+                let strided: Vec<&&Expr> = terms.iter().filter(|t| mentions(t, |n| n.starts_with(&prefix))).collect();
+                if strided.len() != rank {
+                    return;
+                }
+                for &axis in axes {
+                    each_expr(strided[axis], &mut |e| {
+                        found.extend(e.as_name().filter(|n| !n.starts_with(&prefix)).map(str::to_owned))
+                    });
+                }
+            });
+        }
+    }
+    found
 }
 
 /// Highest points first, then in order of the text; lines without points are left out.
@@ -242,34 +277,10 @@ impl Ranking<'_, '_> {
         }
     }
 
-    /// Whether the line defines a name in the address term of a suspect axis: the one with that axis's
-    /// stride parameter, `<operand>_stride_…` in the order of the parameters.
+    /// Whether the line defines a name in the address term of a suspect axis.
     fn in_terms(&self, line: &Line, operand: &OperandEvidence) -> bool {
         let Some(target) = assigned(line.stmt) else { return false };
-        for access in self.flow.accesses.iter().filter(|a| !a.store) {
-            let holder = &self.flow.lines[access.line];
-            for expr in own_exprs(holder.stmt) {
-                let mut found = false;
-                each_expr(expr, &mut |e| {
-                    let ExprKind::Call { func, args, keywords: _ } = &e.kind else { return };
-                    if called(func) != "load" || args.is_empty() {
-                        return;
-                    }
-                    let mut terms = Vec::new();
-                    flatten(&args[0], &mut terms);
-                    let prefix = format!("{}_stride_", operand.name);
-                    let strided: Vec<&&Expr> = terms.iter().filter(|t| mentions(t, |n| n.starts_with(&prefix))).collect();
-                    if strided.len() != operand.rank {
-                        return;
-                    }
-                    found |= operand.right_along.iter().any(|&axis| mentions(strided[axis], |n| n == target));
-                });
-                if found {
-                    return true;
-                }
-            }
-        }
-        false
+        indices(self.flow, &operand.name, operand.rank, &operand.right_along).contains(target)
     }
 
     fn written_at_wrong_places(&self, line: &Line, score: &mut Score) {
@@ -320,7 +331,7 @@ impl Ranking<'_, '_> {
         let (added, multiplied) = (neutral(&|o| o.right_when_zero), neutral(&|o| o.right_when_one));
         for operand in added.iter().chain(&multiplied) {
             let alone = if added.len() + multiplied.len() == 1 { 2.0 } else { 0.5 };
-            let loads = (0..self.flow.accesses.len()).filter(|&a| !self.is_store(a) && self.operand(a) == Some(operand));
+            let loads = (0..self.flow.accesses.len()).filter(|&a| !self.is_store(a) && self.operand(a) == Some(*operand));
             for access in loads {
                 let holder = &self.flow.lines[self.flow.accesses[access].line];
                 if std::ptr::eq(holder, line) {
@@ -351,168 +362,6 @@ impl Ranking<'_, '_> {
                 Sink::Mask(_) | Sink::Address(_) | Sink::Other(_) | Sink::Value(_) => {}
             }
         }
-    }
-}
-
-/// What a line does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
-    Decode,
-    Address,
-    Mask,
-    Load,
-    Store,
-    Accumulate,
-    Loop,
-    Value,
-    /// A division, root, logarithm or exponential.
-    Singular,
-    /// A maximum, minimum or `where`.
-    Choice,
-}
-
-impl Role {
-    fn what(self) -> &'static str {
-        match self {
-            Role::Decode => "decodes a program id",
-            Role::Address => "makes an address",
-            Role::Mask => "makes a mask",
-            Role::Load => "loads",
-            Role::Store => "stores",
-            Role::Accumulate => "accumulates",
-            Role::Loop => "loops",
-            Role::Value => "computes the value",
-            Role::Choice => "chooses between values",
-            Role::Singular => "divides, takes a root, a logarithm or an exponential",
-        }
-    }
-}
-
-fn roles(line: &Line) -> BTreeSet<Role> {
-    let mut roles = BTreeSet::new();
-    for (sink, &steps) in &line.reaches {
-        match sink {
-            Sink::Address(_) if steps > 0 => drop(roles.insert(Role::Address)),
-            Sink::Mask(_) => drop(roles.insert(Role::Mask)),
-            Sink::Value(_) if steps > 0 => drop(roles.insert(Role::Value)),
-            Sink::Address(_) | Sink::Value(_) | Sink::Other(_) => {}
-        }
-    }
-    if roles.contains(&Role::Address) && decodes(line.stmt) {
-        roles.insert(Role::Decode);
-    }
-    match &line.stmt.kind {
-        StmtKind::For { .. } | StmtKind::While { .. } => drop(roles.insert(Role::Loop)),
-        StmtKind::AugAssign { .. } => drop(roles.insert(Role::Accumulate)),
-        _ => {}
-    }
-    for expr in own_exprs(line.stmt) {
-        each_expr(expr, &mut |e| match &e.kind {
-            ExprKind::Call { func, .. } => match called(func).as_str() {
-                "load" => drop(roles.insert(Role::Load)),
-                "store" => drop(roles.insert(Role::Store)),
-                "maximum" | "minimum" | "max" | "min" | "where" | "clamp" => drop(roles.insert(Role::Choice)),
-                "dot" | "sum" => drop(roles.insert(Role::Accumulate)),
-                "sqrt" | "rsqrt" | "log" | "log2" | "exp" | "exp2" | "fdiv" | "sqrt_rn" | "div_rn" => {
-                    roles.insert(Role::Singular);
-                }
-                _ => {}
-            },
-            ExprKind::Binary(BinaryOp::Div | BinaryOp::Pow, ..) => drop(roles.insert(Role::Singular)),
-            _ => {}
-        });
-    }
-    if roles.contains(&Role::Load) {
-        roles.remove(&Role::Value);
-    }
-    roles
-}
-
-/// Arguments of helpers that bear the name of another parameter: (argument, parameter).
-fn misplaced(module: &Module, stmt: &Stmt) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for expr in own_exprs(stmt) {
-        each_expr(expr, &mut |e| {
-            let ExprKind::Call { func, args, keywords: _ } = &e.kind else { return };
-            let Some(name) = func.as_name() else { return };
-            let helper = module.body.iter().find_map(|stmt| match &stmt.kind {
-                StmtKind::Function(f) if f.name == name => Some(f),
-                _ => None,
-            });
-            let Some(helper) = helper else { return };
-            for (param, arg) in helper.params.iter().zip(args) {
-                if let Some(arg) = arg.as_name()
-                    && arg != param.name
-                    && helper.params.iter().any(|p| p.name == arg)
-                {
-                    found.push((arg.to_owned(), param.name.clone()));
-                }
-            }
-        });
-    }
-    found
-}
-
-fn decodes(stmt: &Stmt) -> bool {
-    let mut found = false;
-    for expr in own_exprs(stmt) {
-        each_expr(expr, &mut |e| found |= matches!(e.kind, ExprKind::Binary(BinaryOp::FloorDiv | BinaryOp::Mod, ..)));
-    }
-    found
-}
-
-/// How many multiplications a statement holds.
-fn products(stmt: &Stmt) -> usize {
-    let mut count = 0;
-    for expr in own_exprs(stmt) {
-        each_expr(expr, &mut |e| count += matches!(e.kind, ExprKind::Binary(BinaryOp::Mul, ..)) as usize);
-    }
-    count
-}
-
-/// The terms of a sum.
-fn flatten<'e>(expr: &'e Expr, terms: &mut Vec<&'e Expr>) {
-    match &expr.kind {
-        ExprKind::Binary(BinaryOp::Add, a, b) => {
-            flatten(a, terms);
-            flatten(b, terms);
-        }
-        _ => terms.push(expr),
-    }
-}
-
-fn mentions(expr: &Expr, fits: impl Fn(&str) -> bool) -> bool {
-    let mut found = false;
-    each_expr(expr, &mut |e| found |= e.as_name().is_some_and(&fits));
-    found
-}
-
-fn has_constant(expr: &Expr) -> bool {
-    let mut found = false;
-    each_expr(expr, &mut |e| {
-        found |= matches!(e.kind, ExprKind::Float(_));
-        found |= matches!(&e.kind, ExprKind::Call { func, .. } if matches!(called(func).as_str(), "zeros" | "full"));
-    });
-    found
-}
-
-/// Whether a value begins here: a constant, or a block filled with one.
-fn is_initial(stmt: &Stmt) -> bool {
-    let StmtKind::Assign { targets: _, value } = &stmt.kind else { return false };
-    match &value.kind {
-        ExprKind::Float(_) | ExprKind::Int(_) | ExprKind::Unary(..) => true,
-        ExprKind::Call { func, .. } => matches!(called(func).as_str(), "zeros" | "full"),
-        _ => false,
-    }
-}
-
-fn assigned(stmt: &Stmt) -> Option<&str> {
-    match &stmt.kind {
-        StmtKind::Assign { targets, value: _ } => targets.first().and_then(Expr::as_name),
-        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => {
-            target.as_name()
-        }
-        _ => None,
     }
 }
 

@@ -38,6 +38,7 @@ use super::mutation::Edit;
 use super::site::{Part, Site};
 
 /// One kind of slip.
+#[derive(Clone, Copy)]
 pub struct Operator {
     pub name: &'static str,
     /// One line for the list of operators.
