@@ -93,6 +93,16 @@ impl Subject {
     /// B001 where a shape contradicts the graph; syntax errors of the graph text and the Python files,
     /// and host code outside the subset.
     pub fn read(name: &str, files: &Files) -> Result<Subject> {
+        Subject::of(name, files, true)
+    }
+
+    /// Like [`Subject::read`], for kernels that are judged one by one: their operands may lie in storages
+    /// that `run.py` does not have.
+    pub fn of_kernels(name: &str, files: &Files) -> Result<Subject> {
+        Subject::of(name, files, false)
+    }
+
+    fn of(name: &str, files: &Files, placed: bool) -> Result<Subject> {
         let absent = |file: &str| {
             let help = "decompose the model again, with --force to replace the suite";
             let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, format!("{file} is missing"));
@@ -118,7 +128,7 @@ impl Subject {
         let imported = graph("imported", &manifest.imported)?;
         let rewritten = graph("rewritten", &manifest.rewritten)?;
         consistent::document(name, &manifest, &imported, &rewritten)?;
-        let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten };
+        let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten, placed };
         let launches = manifest.launches.iter().map(|entry| resolve(&truth, entry)).collect::<Result<Vec<Launch>>>()?;
         consistent::coverage(name, &manifest, &imported, &launches)?;
         let modules = modules(name, files)?;

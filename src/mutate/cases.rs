@@ -13,7 +13,8 @@ use std::sync::Arc;
 use include_dir::{Dir, include_dir};
 
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emit::{self, EmitOptions, Files, manifest};
+use crate::emit::manifest::{self, PRECISION};
+use crate::emit::{self, EmitOptions, Files};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
 use crate::graph::{Cluster, Graph, Op, Producer, text};
@@ -23,6 +24,7 @@ use crate::target::{Ascend, Target};
 use crate::template::check::{self, Probe, Probed};
 use crate::template::manifest::Implements;
 use crate::template::{self, BindOptions, Library, Template};
+use crate::tolerance::Precision;
 
 use super::around;
 
@@ -31,7 +33,10 @@ static CASES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/mutate/cases"
 /// The subject whose host code `run.py` is mutated: every other subject is a template.
 pub const RUNNER: &str = "run.py";
 
-const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
+fn options() -> EmitOptions {
+    let settings = vec![(PRECISION.to_owned(), Precision::Ieee.name().to_owned())];
+    EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new() }
+}
 
 /// One emitted suite.
 pub struct Case {
@@ -135,7 +140,7 @@ fn lying_apart(probe: &Probe, own: &Library, subject: &str) -> Result<Vec<Case>>
     for path in [RUNNER, "weights.py"] {
         files.insert(path.to_owned(), b"\"\"\"Not run.\"\"\"\n".to_vec());
     }
-    let manifest = manifest::text(plan, &OPTIONS, &files);
+    let manifest = manifest::text(plan, &options(), &files);
     files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
     debug_assert!(plan.kernels.iter().all(|kernel| kernel.template == subject), "a library of one template");
     Ok(own.into_iter().map(|file| Case { name: probe.name.clone(), files: files.clone(), file }).collect())
@@ -199,7 +204,7 @@ fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Ca
     if let Some((_, reason)) = planned.missing.into_iter().next() {
         return Err(Box::new(reason.note(format!("case: {name}"))));
     }
-    let files = emit::suite(&planned.plan, &OPTIONS).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
+    let files = emit::suite(&planned.plan, &options()).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
     if subject == RUNNER {
         return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned() }]);
     }

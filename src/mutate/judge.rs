@@ -59,12 +59,13 @@ pub type Fingerprint = Vec<String>;
 
 /// Reads a case's files with one of them replaced.
 fn subject(case: &Case, text: Option<&str>) -> Result<Subject> {
+    let read = if case.file == RUNNER { Subject::read } else { Subject::of_kernels };
     match text {
-        None => Subject::read("case", &case.files),
+        None => read("case", &case.files),
         Some(text) => {
             let mut files = case.files.clone();
             files.insert(case.file.clone(), text.as_bytes().to_vec());
-            Subject::read("case", &files)
+            read("case", &files)
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diag::{Diagnostic, codes};
+use crate::diag::{Diagnostic, Place, codes};
 use crate::graph::convert::{Overflows, convert};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
 use crate::import::{Binding, Imported, OwnOperator, onnx};
@@ -96,6 +96,14 @@ fn no_such_model(path: &Path, registries: &[Registry]) -> Diagnostic {
 /// The suite's name: the file's name without its extension.
 pub fn stem(model: &Path) -> String {
     model.file_stem().map_or_else(|| "model".to_owned(), |s| s.to_string_lossy().into_owned())
+}
+
+/// What a suite calls something that import refused: the node, or what is said of it.
+pub fn unsupported_name(refusal: &Diagnostic) -> String {
+    match &refusal.place {
+        Some(Place::Node { node, .. }) => node.clone(),
+        Some(Place::File { .. } | Place::Text { .. }) | None => refusal.message.clone(),
+    }
 }
 
 /// Names of weights that the file fills with one number or leaves out.

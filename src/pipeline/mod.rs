@@ -79,11 +79,12 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
 pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let output = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-suite", load::stem(&options.model))));
     emit::may_write(&output, options.force).map_err(one)?;
-    let PlanOutcome { imported: _, planned, problems, notes, why: _ } = plan(options, observer, cancel)?;
+    let PlanOutcome { imported, planned, problems, notes, why: _ } = plan(options, observer, cancel)?;
     cancel.check().map_err(one)?;
     observer.stage("emit", 0);
     let plan = &planned.plan;
-    let missing = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor)).collect();
+    let without = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor));
+    let missing = imported.unsupported.iter().map(load::unsupported_name).chain(without).collect();
     let emitting = EmitOptions {
         seed: options.seed,
         always_seeded: options.weights == Weights::Seeded,

@@ -50,9 +50,11 @@ fn bad_files_are_refused_by_name() {
     refused(
         &["empty.onnx"],
         expect![[r#"
-        exit 2
-        error[U003]: empty.onnx: is empty (0 bytes)
-    "#]],
+            exit 2
+            error[U003]: empty.onnx: is empty (0 bytes)
+             |
+             = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx
+        "#]],
     );
     refused(
         &["text.onnx"],
@@ -231,6 +233,7 @@ fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
            |
         13 | when: "1 // (X.rank - X.rank)"
            |        ^^^^^^^^^^^^^^^^^^^^^^ invalid expression
+        for more: decompose explain S002
     "#]]
     .assert_eq(&text);
     assert!(!folder.path().join("pool-suite").exists());

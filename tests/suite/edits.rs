@@ -64,8 +64,8 @@ fn a_smaller_grid_is_caught_and_named() {
     let file = kernel_of(&suite, "maxpool");
     edit(&file, " * N * C,)](", " * N * (C - 1),)](");
     let (report, codes) = verify(&suite);
-    // The fault itself first, then the grid; the chain finds the fault again.
-    assert_eq!(codes, ["A006", "B002", "A006"]);
+    // The fault itself first, then the grid; the chain ends before the kernel.
+    assert_eq!(codes, ["A006", "B002"]);
     let grid = report.diagnostics().find(|d| d.code.id == "B002").unwrap();
     let text = decompose::diag::render::render(grid, false);
     assert!(text.contains("* N * (C - 1) = ") && text.contains("programs never run"), "{text}");
@@ -77,7 +77,7 @@ fn unreached(layer: Option<&str>, from: &str, to: &str, said: &str) {
     let file = layer.map_or_else(|| suite.join("run.py"), |layer| kernel_of(&suite, layer));
     edit(&file, from, to);
     let (report, codes) = verify(&suite);
-    assert_eq!(codes, ["H006"], "`{from}` → `{to}`");
+    assert!(!codes.is_empty() && codes.iter().all(|code| *code == "H006"), "`{from}` → `{to}`: {codes:?}");
     let found = report.diagnostics().next().unwrap();
     assert!(found.message.contains(said), "{found}");
     assert!(matches!(&found.place, Some(decompose::diag::Place::Text { .. } | decompose::diag::Place::File { .. })));
@@ -86,7 +86,7 @@ fn unreached(layer: Option<&str>, from: &str, to: &str, said: &str) {
 #[test]
 fn an_edited_torch_reference_is_named_with_its_line() {
     unreached(Some("layer1.0.conv2"), "F.conv2d(", "F.relu(", "`reference` differs from what the manifest's graph gives");
-    unreached(None, "    fc", "    fc_too", "`reference` differs");
+    unreached(None, "    relu_out = torch.relu(bn1_out)", "    relu_out = torch.abs(bn1_out)", "`reference` differs");
 }
 
 #[test]

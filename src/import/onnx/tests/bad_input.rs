@@ -34,7 +34,14 @@ fn single(dims: &[i64], initializers: &[tract_onnx::pb::TensorProto], node: Node
 #[test]
 fn files_that_are_no_model() {
     let refused = |name: &str, bytes: &[u8], message: Expect| refused_bytes(name, bytes, &Binding::default(), message);
-    refused("m.onnx", b"", expect!["error[U003]: m.onnx: is empty (0 bytes)"]);
+    refused(
+        "m.onnx",
+        b"",
+        expect![[r#"
+        error[U003]: m.onnx: is empty (0 bytes)
+         |
+         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+    );
     refused(
         "m.onnx",
         b"Hello, this is a text.\nMore.\n",
@@ -51,8 +58,22 @@ fn files_that_are_no_model() {
          |
          = help: fetch the file it stands for: git lfs pull"#]],
     );
-    refused("cat.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", expect!["error[U003]: cat.png: is a PNG image, not an ONNX model"]);
-    refused("a.zip", b"PK\x03\x04\0\0\0\0", expect!["error[U003]: a.zip: is a zip archive, not an ONNX model"]);
+    refused(
+        "cat.png",
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+        expect![[r#"
+        error[U003]: cat.png: is a PNG image, not an ONNX model
+         |
+         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+    );
+    refused(
+        "a.zip",
+        b"PK\x03\x04\0\0\0\0",
+        expect![[r#"
+        error[U003]: a.zip: is a zip archive, not an ONNX model
+         |
+         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+    );
     refused(
         "resnet50.pth",
         b"PK\x03\x04....resnet50/data.pkl",
@@ -89,43 +110,54 @@ fn files_that_are_no_model() {
         "m.onnx",
         b"\x01\x02\x03\x04\xff\xfe",
         expect![[r#"
-        error[U003]: m.onnx: is no ONNX model, or was cut off: its protobuf cannot be decoded
-         |
-         = note: invalid tag value: 0
-         = note: the file has 6 bytes"#]],
+            error[U003]: m.onnx: is not an ONNX model, or was cut off: its protobuf cannot be decoded
+             |
+             = note: invalid tag value: 0
+             = note: the file has 6 bytes
+             = help: copy or download the file again, or export the model again"#]],
     );
     refused(
         "m.onnx",
         &[8, 8, 18, 1, b'x'],
         expect![[r#"
-        error[U003]: m.onnx: is no ONNX model: a graph is missing
-         |
-         = note: the file has 5 bytes; one that was cut off looks like this too"#]],
+            error[U003]: m.onnx: is not an ONNX model: a graph is missing
+             |
+             = note: the file has 5 bytes; one that was cut off looks like this too
+             = help: copy or download the file again, or export the model again"#]],
     );
     let whole = std::fs::read("models/resnet50.onnx").unwrap();
     refused(
         "resnet50.onnx",
         &whole[..20_000],
         expect![[r#"
-        error[U003]: resnet50.onnx: is no ONNX model, or was cut off: its protobuf cannot be decoded
-         |
-         = note: ModelProto.graph: buffer underflow
-         = note: the file has 20000 bytes"#]],
+            error[U003]: resnet50.onnx: is not an ONNX model, or was cut off: its protobuf cannot be decoded
+             |
+             = note: ModelProto.graph: buffer underflow
+             = note: the file has 20000 bytes
+             = help: copy or download the file again, or export the model again"#]],
     );
     refused(
         "resnet50.onnx",
         &whole[..whole.len() - 4],
         expect![[r#"
-        error[U003]: resnet50.onnx: is no ONNX model, or was cut off: its protobuf cannot be decoded
-         |
-         = note: ModelProto.opset_import: buffer underflow
-         = note: the file has 53344 bytes"#]],
+            error[U003]: resnet50.onnx: is not an ONNX model, or was cut off: its protobuf cannot be decoded
+             |
+             = note: ModelProto.opset_import: buffer underflow
+             = note: the file has 53344 bytes
+             = help: copy or download the file again, or export the model again"#]],
     );
     let missing = load(Path::new("no/such/model.onnx"), &Binding::default()).expect_err("there is no such file");
-    expect!["error[U002]: no/such/model.onnx: cannot be read: No such file or directory (os error 2)"]
-        .assert_eq(&rendered(&missing));
+    expect![[r#"
+        error[U002]: no/such/model.onnx: cannot be read: No such file or directory (os error 2)
+         |
+         = help: check the path and its permissions"#]]
+    .assert_eq(&rendered(&missing));
     let folder = load(Path::new("models"), &Binding::default()).expect_err("it is a folder");
-    expect!["error[U002]: models: cannot be read: it is a folder"].assert_eq(&rendered(&folder));
+    expect![[r#"
+        error[U002]: models: cannot be read: it is a folder
+         |
+         = help: name the .onnx file inside it; a suite is verified by `decompose verify DIR`"#]]
+    .assert_eq(&rendered(&folder));
 }
 
 /// Cutting a file anywhere, or changing any one byte of its beginning, never panics.
