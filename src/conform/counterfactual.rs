@@ -81,10 +81,13 @@ pub enum Change {
     Along(usize),
 }
 
+/// Changes the elements that a launch was given.
+pub type Rewrite<'a> = &'a dyn Fn(&mut Env);
+
 /// Runs the launch on changed inputs; `right` says whether the output is right then.
 ///
 /// `None` where the launch is too large to be run again.
-pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(&dyn Fn(&mut Env)) -> bool) -> Option<Evidence> {
+pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(Rewrite<'_>) -> bool) -> Option<Evidence> {
     let graph = &subject.imported;
     let elements: usize = launch.operands.iter().map(|o| o.entry.storage).sum();
     if elements > LARGEST {

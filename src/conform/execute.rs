@@ -35,6 +35,9 @@ impl Cost {
     }
 }
 
+/// What is known of each parameter at compile time, by its name.
+type Specs = Vec<(String, ArgSpec)>;
+
 type ProgramKey = (String, String, Vec<(String, String)>);
 
 /// Compiles and launches kernels of a suite's files.
@@ -82,7 +85,7 @@ impl<'a> Executor<'a> {
     }
 
     /// What is known of each parameter at compile time, and the run-time arguments.
-    fn specialised(&self, launch: &KernelLaunch) -> Result<(Vec<(String, ArgSpec)>, Vec<Arg>)> {
+    fn specialised(&self, launch: &KernelLaunch) -> Result<(Specs, Vec<Arg>)> {
         let module = self.module(launch)?;
         let constexprs = kernel::constexpr_params(module, &launch.function)?;
         let mut specs = Vec::new();

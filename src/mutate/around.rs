@@ -7,7 +7,8 @@ use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::shape::Shape;
 
 /// The operator, then times a vector along its second axis (its only one), less a full operand, and 0
-/// below 1: one operand of each kind, and no step that another one hides.
+/// below 1: one operand of each kind, and no step that another one hides. An operator that rounds is
+/// clamped at 0 instead, since its results lie on no certain side of a jump.
 pub fn with_epilogue(graph: &Graph, cluster: &Cluster) -> (Graph, Cluster) {
     let mut graph = graph.clone();
     let value = cluster.output(&graph);
@@ -19,7 +20,8 @@ pub fn with_epilogue(graph: &Graph, cluster: &Cluster) -> (Graph, Cluster) {
     let full = input(&mut graph, "full", &shape);
     let (scaled, value) = map(&mut graph, "scaled", &[value, vector], binary(Binary::Mul));
     let (less, value) = map(&mut graph, "less", &[value, full], binary(Binary::Sub));
-    let (clamped, value) = map(&mut graph, "clamped", &[value], clamp());
+    let rounds = matches!(graph.node(cluster.anchor).op, Op::Softmax { .. });
+    let (clamped, value) = map(&mut graph, "clamped", &[value], clamp(if rounds { 0.0 } else { 1.0 }));
     graph.set_outputs(vec![value]);
     let epilogues = cluster.epilogues.iter().copied().chain([scaled, less, clamped]).collect();
     (graph, Cluster { anchor: cluster.anchor, prologues: cluster.prologues.clone(), epilogues })
@@ -77,11 +79,11 @@ fn opposite() -> Expr {
     b.finish(root)
 }
 
-/// 0 below 1: unlike a clamp at 0 it tells `<` from `<=`.
-fn clamp() -> Expr {
+/// 0 below a bound, which where it jumps tells `<` from `<=`.
+fn clamp(bound: f64) -> Expr {
     let mut b = ExprBuilder::new();
-    let (x, zero, one) = (b.read(0, DType::F32), b.float(0.0, DType::F32), b.float(1.0, DType::F32));
-    let below = b.compare(Compare::Lt, x, one);
+    let (x, zero, bound) = (b.read(0, DType::F32), b.float(0.0, DType::F32), b.float(bound, DType::F32));
+    let below = b.compare(Compare::Lt, x, bound);
     let root = b.select(below, zero, x);
     b.finish(root)
 }
