@@ -6,11 +6,14 @@ use std::ops::Range;
 use candle_core::{Device, Tensor as Candle, WithDType};
 use rayon::prelude::*;
 
-use super::Math;
+use super::{Math, plain};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::shape::Shape;
 use crate::tensor::{Storage, Tensor};
+
+/// A product of lanes with sizes m, k, n.
+pub(super) type Product<T> = fn(&[T], &[T], [usize; 3]) -> Vec<T>;
 
 /// A float type that contractions are computed in.
 pub(super) trait Real: WithDType + Copy + Default + Send + Sync {
@@ -20,9 +23,14 @@ pub(super) trait Real: WithDType + Copy + Default + Send + Sync {
     /// Lanes in this type as a tensor of `dtype` (rounded to it in f32), or of f64.
     fn tensor(lanes: Vec<Self>, dtype: DType, shape: &[usize]) -> Tensor;
     fn plus(self, other: Self) -> Self;
+    /// A [m, k] · B [k, n], one of them a vector, where the library's own product is not what is wanted:
+    /// in fp32, see [`plain`].
+    const PRODUCT: Option<Product<Self>>;
 }
 
 impl Real for f64 {
+    const PRODUCT: Option<Product<f64>> = None;
+
     fn lanes(tensor: &Tensor) -> Cow<'_, [f64]> {
         floats(tensor.storage())
     }
@@ -46,6 +54,8 @@ impl Real for f64 {
 }
 
 impl Real for f32 {
+    const PRODUCT: Option<Product<f32>> = Some(plain::product);
+
     fn lanes(tensor: &Tensor) -> Cow<'_, [f32]> {
         match tensor.storage() {
             Storage::F32(lanes) => Cow::Borrowed(lanes),

@@ -48,8 +48,18 @@ fn typed<T: Real>(conv: &Conv, x: &Tensor, w: &Tensor, bias: Option<&Tensor>, dt
     for n in 0..batch {
         for (g, weights) in weights.iter().enumerate() {
             let input = &x[(n * channels + g * group_channels) * plane..][..group_channels * plane];
-            let patches = to_candle(im2col(input, group_channels, &axes).into_owned(), &[depth, pixels])?;
-            y.extend(from_candle::<T>(weights.matmul(&patches).map_err(refused)?)?);
+            let patches = im2col(input, group_channels, &axes);
+            let vector = pixels == 1 || group_filters == 1;
+            match T::PRODUCT.filter(|_| vector) {
+                Some(product) => {
+                    let own = &w[g * group_filters * depth..][..group_filters * depth];
+                    y.extend(product(own, &patches, [group_filters, depth, pixels]));
+                }
+                None => {
+                    let patches = to_candle(patches.into_owned(), &[depth, pixels])?;
+                    y.extend(from_candle::<T>(weights.matmul(&patches).map_err(refused)?)?);
+                }
+            }
         }
     }
     if let Some(bias) = bias {

@@ -43,10 +43,14 @@ const BLOCK: usize = 1 << 24;
 
 fn typed<T: Real>(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Tensor> {
     let out = product_shape(a.shape(), b.shape())?;
-    if let &[_, n] = b.shape()
-        && b.len() > BLOCK
-    {
-        return Ok(T::tensor(blocks::<T>(a, b, (BLOCK / n).max(1))?, dtype, &out));
+    if let &[k, n] = b.shape() {
+        let m = a.len() / k.max(1);
+        if let Some(product) = T::PRODUCT.filter(|_| m == 1 || n == 1) {
+            return Ok(T::tensor(product(&T::lanes(a), &T::lanes(b), [m, k, n]), dtype, &out));
+        }
+        if b.len() > BLOCK {
+            return Ok(T::tensor(blocks::<T>(a, b, (BLOCK / n).max(1))?, dtype, &out));
+        }
     }
     let left = to_candle(T::lanes(a).into_owned(), a.shape())?;
     let right = to_candle(T::lanes(b).into_owned(), b.shape())?;

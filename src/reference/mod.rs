@@ -15,6 +15,7 @@ mod conv;
 mod map;
 mod lrn;
 mod matmul;
+mod plain;
 mod pool;
 pub mod seeded;
 pub mod signal;

@@ -9,7 +9,7 @@ use crate::nets::{NETS, Net};
 
 fn verify(net: &Net, fuse: Level) -> Result<usize, String> {
     let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join(format!("{}.onnx", net.name));
+    let model = folder.path().join(format!("light_{}.onnx", net.name));
     std::fs::write(&model, net.model().encode_to_vec()).unwrap();
     let options = Options { model, fuse, output: Some(folder.path().join("suite")), jobs: 2, ..Options::default() };
     let shown = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join("\n");
