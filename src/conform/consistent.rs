@@ -123,7 +123,7 @@ fn graphs(manifest: &Manifest, imported: &Graph, rewritten: &Graph) -> Fit {
     if printed.lines().count() != manifest.imported.len() {
         return Err(format!("imported has {} lines, the graph in it {}", manifest.imported.len(), printed.lines().count()));
     }
-    if imported.outputs().is_empty() && manifest.missing.is_empty() {
+    if imported.outputs().is_empty() && manifest.refused.is_empty() {
         return Err("imported: the graph has no output".to_owned());
     }
     // Rewriting leaves inputs, weights and outputs as they are, and identities of values rest on it.

@@ -54,6 +54,8 @@ pub struct Manifest {
     pub settings: BTreeMap<String, String>,
     /// Nodes that no kernel computes, by their own names: the suite is not the whole model.
     pub missing: Vec<String>,
+    /// What import could not take over: the imported graph is not the whole model.
+    pub refused: Vec<String>,
     /// Names of the imported graph's inputs and outputs.
     pub inputs: Vec<String>,
     pub outputs: Vec<String>,
@@ -199,6 +201,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         always_seeded: options.always_seeded,
         settings: options.settings.iter().cloned().collect(),
         missing: options.missing.clone(),
+        refused: options.refused.clone(),
         inputs: names(plan.imported.inputs()),
         outputs: names(plan.imported.outputs()),
         files: files.iter().map(|(path, bytes)| (path.clone(), digest(bytes))).collect(),

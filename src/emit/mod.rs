@@ -52,6 +52,9 @@ pub struct EmitOptions {
     pub settings: Vec<(String, String)>,
     /// Nodes that no kernel computes, by their own names: the suite says so.
     pub missing: Vec<String>,
+    /// What import could not take over, by the nodes' own names or in its words: the imported graph is not the
+    /// whole model, and the suite says so.
+    pub refused: Vec<String>,
 }
 
 /// The file of a kernel, relative to the suite.

@@ -51,6 +51,12 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
             text += &format!("- `{}`\n", prose(node));
         }
     }
+    if !options.refused.is_empty() {
+        text += "\n## Not in the model that this suite computes\n\nThese could not be taken over, nor what follows them:\n\n";
+        for refused in &options.refused {
+            text += &format!("- `{}`\n", prose(refused));
+        }
+    }
     text += "\n## Kernels\n\n| file | layers |\n| --- | --- |\n";
     for (index, kernel) in plan.kernels.iter().enumerate() {
         let layers: Vec<String> = plan

@@ -80,6 +80,7 @@ pub fn restore(manifest: &Manifest, imported: &Graph, rewritten: &Graph) -> diag
         always_seeded: manifest.always_seeded,
         settings: manifest.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         missing: manifest.missing.clone(),
+        refused: manifest.refused.clone(),
     };
     Ok((plan, options))
 }

@@ -23,7 +23,8 @@ use crate::template::BindOptions;
 use crate::template::library::Library;
 use crate::template::{ArgumentValue, Layout, OperandAccess};
 
-const OPTIONS: EmitOptions = EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new() };
+const OPTIONS: EmitOptions =
+    EmitOptions { seed: 0, always_seeded: false, settings: Vec::new(), missing: Vec::new(), refused: Vec::new() };
 
 fn files() -> Files {
     let one = || Samples { elements: vec![0, 143], values: vec![0.5, f64::NAN] };

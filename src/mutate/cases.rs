@@ -35,7 +35,7 @@ pub const RUNNER: &str = "run.py";
 
 fn options() -> EmitOptions {
     let settings = vec![(PRECISION.to_owned(), Precision::Ieee.name().to_owned())];
-    EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new() }
+    EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new(), refused: Vec::new() }
 }
 
 /// One emitted suite.

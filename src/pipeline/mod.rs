@@ -83,13 +83,13 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     cancel.check().map_err(one)?;
     observer.stage("emit", 0);
     let plan = &planned.plan;
-    let without = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor));
-    let missing = imported.unsupported.iter().map(load::unsupported_name).chain(without).collect();
+    let missing = planned.missing.iter().map(|(cluster, _)| load::node_name(&plan.graph, cluster.anchor)).collect();
     let emitting = EmitOptions {
         seed: options.seed,
         always_seeded: options.weights == Weights::Seeded,
         settings: settings(options),
         missing,
+        refused: imported.unsupported.iter().map(load::unsupported_name).collect(),
     };
     let samples = sample::of_plan(plan, options.seed, emitting.always_seeded).map_err(one)?;
     let mut files = emit::suite_with_layers(plan, &emitting, &samples).map_err(one)?;

@@ -40,7 +40,7 @@ pub struct Report {
     /// Buffers of `run.py` and their bytes in all.
     pub buffers: (usize, u64),
     pub chain: Option<ChainReport>,
-    /// Nodes that no kernel computes, by their own names.
+    /// What the suite does not compute: nodes by their own names, or what import said of them.
     pub missing: Vec<String>,
     /// What is wrong or missing besides the verdicts.
     pub problems: Vec<Diagnostic>,

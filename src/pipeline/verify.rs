@@ -39,11 +39,12 @@ pub fn verify(
     let trusted = if all { &nothing } else { &known };
     let name = suite.display().to_string();
     let mut report = all_of(&name, &files, &options, trusted, observer, cancel).map_err(super::one)?;
-    report.problems.extend(report.missing.iter().map(|node| {
-        Diagnostic::new(&codes::OP_UNSUPPORTED, "no kernel of the suite computes this node")
-            .at_node(&name, node)
-            .help("decompose the model again: it says why the node has no kernel")
-    }));
+    let help = "decompose the model again: it says why";
+    report.problems.extend(
+        report.missing.iter().map(|node| {
+            Diagnostic::new(&codes::OP_UNSUPPORTED, "the suite does not compute this").at_node(&name, node).help(help)
+        }),
+    );
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));
@@ -149,10 +150,10 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
     }
     // What a launch that was interrupted left behind is no verdict.
     cancel.check()?;
+    report.missing = subject.manifest.refused.iter().chain(&subject.manifest.missing).cloned().collect();
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
-        report.missing.clone_from(&subject.manifest.missing);
     } else if options.verify != VerifyScope::None && options.only.is_none() {
         observer.stage("chain", subject.launches.len());
         let fails = |&(_, &verdict): &(&usize, &usize)| report.verdicts[verdict].word != Word::Verified;

@@ -98,7 +98,7 @@ pub fn suite(level: Level) -> Files {
     let plan = plan(level);
     let settings = [("fuse", level.name()), ("precision", "ieee"), ("target", crate::target::DEFAULT)];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
-    let options = EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new() };
+    let options = EmitOptions { seed: 0, always_seeded: false, settings, missing: Vec::new(), refused: Vec::new() };
     let samples = sample::of_plan(&plan, options.seed, options.always_seeded).unwrap();
     emit::suite_with_layers(&plan, &options, &samples).unwrap()
 }
