@@ -20,7 +20,7 @@ pub fn with_epilogue(graph: &Graph, cluster: &Cluster) -> (Graph, Cluster) {
     let full = input(&mut graph, "full", &shape);
     let (scaled, value) = map(&mut graph, "scaled", &[value, vector], binary(Binary::Mul));
     let (less, value) = map(&mut graph, "less", &[value, full], binary(Binary::Sub));
-    let rounds = matches!(graph.node(cluster.anchor).op, Op::Softmax { .. });
+    let rounds = matches!(graph.node(cluster.anchor).op, Op::Softmax { .. } | Op::Lrn(_));
     let (clamped, value) = map(&mut graph, "clamped", &[value], clamp(if rounds { 0.0 } else { 1.0 }));
     graph.set_outputs(vec![value]);
     let epilogues = cluster.epilogues.iter().copied().chain([scaled, less, clamped]).collect();
