@@ -260,7 +260,7 @@ impl<'s> Chain<'s> {
             let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
             return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
         }
-        let (wide, narrow) = model_outputs(subject, &self.given)?;
+        let [wide, narrow] = model_outputs(subject, &self.given)?;
         for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
             let name = &graph.value(output).name;
             if tensor.dtype != graph.dtype(output)
@@ -350,7 +350,7 @@ fn entering(subject: &Subject, inputs: &Env, value: ValueId) -> Result<Arc<Tenso
 
 /// The imported graph's outputs in f64 and in f32, evaluated whole, side by side. Weights are made at
 /// their first use, and every value is dropped after its last.
-fn model_outputs(subject: &Subject, inputs: &Env) -> Result<(Vec<Arc<Tensor>>, Vec<Arc<Tensor>>)> {
+fn model_outputs(subject: &Subject, inputs: &Env) -> Result<[Vec<Arc<Tensor>>; 2]> {
     let graph = &subject.imported;
     let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
     let mut last_use: HashMap<ValueId, usize> = HashMap::new();
@@ -383,7 +383,7 @@ fn model_outputs(subject: &Subject, inputs: &Env) -> Result<(Vec<Arc<Tensor>>, V
         let output = |&value: &ValueId| env.get(value).cloned().map_or_else(|| entering(subject, inputs, value), Ok);
         graph.outputs().iter().map(output).collect::<Result<Vec<_>>>()
     };
-    Ok((outputs(&wide)?, outputs(&narrow)?))
+    Ok([outputs(&wide)?, outputs(&narrow)?])
 }
 
 fn differs(subject: &Subject, launched: &str, planned: &str) -> Box<Diagnostic> {
