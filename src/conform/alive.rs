@@ -97,7 +97,7 @@ pub fn check(file: &str, layer: &str, op: &Op, output: &Tensor) -> Option<Diagno
         Diagnostic::new(&codes::SIGNAL_DEAD, format!("the output carries no signal: {death}"))
             .at_node(file, layer)
             .note("everything after this layer compares equal whatever its kernels do")
-            .help("verify with generated weights (--weights seeded), or with an input that excites the model (--input)"),
+            .help("decompose with another --seed, or with generated weights (--weights seeded)"),
     )
 }
 

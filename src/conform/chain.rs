@@ -58,7 +58,7 @@ pub struct ChainReport {
 
 impl ChainReport {
     /// Nothing ran yet.
-    pub fn new() -> ChainReport {
+    pub fn of_nothing() -> ChainReport {
         ChainReport {
             word: Word::Verified,
             launches: 0,
@@ -103,7 +103,7 @@ pub fn verify(
     failed: &BTreeSet<usize>,
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
-    let mut report = ChainReport::new();
+    let mut report = ChainReport::of_nothing();
     match Chain::start(subject).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
@@ -312,7 +312,7 @@ impl<'s> Chain<'s> {
             // The split classes are at least as good as fp32 products.
             Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3 => Math::F32,
         };
-        let (wide, narrow) = model_outputs(subject, &self.given, same)?;
+        let [wide, narrow] = model_outputs(subject, &self.given, same)?;
         for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
             let name = &graph.value(output).name;
             if tensor.dtype != graph.dtype(output)
@@ -404,9 +404,9 @@ fn entering(subject: &Subject, inputs: &Env, value: ValueId) -> Result<Arc<Tenso
     }
 }
 
-/// The imported graph's outputs in f64 and in the `same` arithmetic as the suite's, evaluated whole, side by side. Weights are made at
-/// their first use, and every value is dropped after its last.
-fn model_outputs(subject: &Subject, inputs: &Env, same: Math) -> Result<(Vec<Arc<Tensor>>, Vec<Arc<Tensor>>)> {
+/// The imported graph's outputs in f64 and in the `same` arithmetic as the suite's, evaluated whole, side
+/// by side. Weights are made at their first use, and every value is dropped after its last.
+fn model_outputs(subject: &Subject, inputs: &Env, same: Math) -> Result<[Vec<Arc<Tensor>>; 2]> {
     let graph = &subject.imported;
     let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
     let mut last_use: HashMap<ValueId, usize> = HashMap::new();
@@ -439,7 +439,7 @@ fn model_outputs(subject: &Subject, inputs: &Env, same: Math) -> Result<(Vec<Arc
         let output = |&value: &ValueId| env.get(value).cloned().map_or_else(|| entering(subject, inputs, value), Ok);
         graph.outputs().iter().map(output).collect::<Result<Vec<_>>>()
     };
-    Ok((outputs(&wide)?, outputs(&narrow)?))
+    Ok([outputs(&wide)?, outputs(&narrow)?])
 }
 
 fn differs(subject: &Subject, launched: &str, planned: &str) -> Box<Diagnostic> {

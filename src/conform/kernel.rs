@@ -146,7 +146,9 @@ fn special_values(subject: &Subject, executor: &Executor, launch: &Launch) -> Re
     let derived = &trial.expected.derived;
     let strange = |at: usize| {
         let (y, r) = (got[at], expected[at]);
-        (y.is_nan() != r.is_nan() || y.is_finite() != r.is_finite()) && (r.is_nan() || derived.bound_at(at).is_finite())
+        let opposite = y.is_infinite() && r.is_infinite() && y != r;
+        (y.is_nan() != r.is_nan() || y.is_finite() != r.is_finite() || opposite)
+            && (r.is_nan() || derived.bound_at(at).is_finite())
     };
     if trial.comparison.non_finite_equal || !(0..got.len()).any(strange) {
         return Ok(None);

@@ -120,8 +120,8 @@ impl<'s> Weights<'s> {
 
     /// Compares the prepared values that nothing has read.
     pub fn rest_as_planned(&self) -> Result<()> {
-        let rest = (0..self.compared.len()).filter(|&i| !self.compared[i]);
-        rest.map(|i| self.prepared(i).map(drop)).collect()
+        let mut rest = (0..self.compared.len()).filter(|&i| !self.compared[i]);
+        rest.try_for_each(|i| self.prepared(i).map(drop))
     }
 
     fn weight(&self, name: &str) -> Result<Tensor> {

@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 2;
+const JUDGEMENT: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -110,7 +110,7 @@ impl Known {
     pub fn chain(&self) -> Option<ChainReport> {
         let entry = self.chain.as_ref()?;
         let (max_abs_err, allowed) = (entry.max_abs_err?, entry.allowed?);
-        Some(ChainReport { known: true, max_abs_err, allowed, ..ChainReport::new() })
+        Some(ChainReport { known: true, max_abs_err, allowed, ..ChainReport::of_nothing() })
     }
 }
 

@@ -40,11 +40,11 @@ pub fn verify(
     let name = suite.display().to_string();
     let mut report = all_of(&name, &files, &options, trusted, observer, cancel).map_err(super::one)?;
     let help = "decompose the model again: it says why";
-    report.problems.extend(
-        report.missing.iter().map(|node| {
-            Diagnostic::new(&codes::OP_UNSUPPORTED, "the suite does not compute this").at_node(&name, node).help(help)
-        }),
-    );
+    report.problems.extend(report.missing.iter().map(|what| {
+        Diagnostic::new(&codes::OP_UNSUPPORTED, format!("the suite does not compute all of the model: {what}"))
+            .in_file(&name)
+            .help(help)
+    }));
     let text = verdicts::text(&report, &files, &known);
     if let Err(refused) = emit::replace(suite, verdicts::VERDICTS, text.as_bytes()) {
         report.notes.push(format!("the verdicts are not kept: {}", refused.message));

@@ -86,7 +86,8 @@ pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived
             "{operand}: {} elements lie at a breakpoint and may take either side, more than 1 % of them",
             of(comparison.unsettled)
         );
-        let diagnostic = Diagnostic::new(&codes::VALUE_MISMATCH, message).help("give inputs away from breakpoints (--input)");
+        let diagnostic =
+            Diagnostic::new(&codes::VALUE_MISMATCH, message).help("decompose with another --seed: other inputs lie elsewhere");
         return Some(Finding { diagnostic, clue: Clue::Anything });
     }
     let mut diagnostic =
