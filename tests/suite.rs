@@ -1,5 +1,6 @@
 //! Whole suites: ResNet-50 from file to verdicts through the library, small models in every type and
-//! precision class, suites that were edited, and the command line's refusals. One binary, so that the crate is linked once.
+//! precision class, suites that were edited, other people's networks, and the command line's refusals. One
+//! binary, so that the crate is linked once.
 
 #[path = "suite/cli.rs"]
 mod cli;
@@ -11,6 +12,8 @@ mod edits;
 mod explain;
 #[path = "suite/internal.rs"]
 mod internal;
+#[path = "light/mod.rs"]
+mod light;
 #[path = "suite/operators.rs"]
 mod operators;
 #[path = "suite/own_operators.rs"]

@@ -13,7 +13,7 @@ use prost::Message;
 use tract_onnx::pb::{ModelProto, TensorProto};
 use tract_onnx::prelude::*;
 
-use crate::nets::{NETS, Net};
+use super::nets::{NETS, Net};
 
 /// Of the largest value: fp32 against f64 over a hundred layers.
 const ALLOWED: f64 = 1e-4;

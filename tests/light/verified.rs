@@ -5,7 +5,7 @@ use decompose::fuse::Level;
 use decompose::pipeline::{self, Cancel, Options, Silent};
 use prost::Message;
 
-use crate::nets::{NETS, Net};
+use super::nets::{NETS, Net};
 
 fn verify(net: &Net, fuse: Level) -> Result<usize, String> {
     let folder = tempfile::tempdir().unwrap();

@@ -4,9 +4,6 @@
 //! Their files hold sizes that follow from an input of 224×224 (a reshape to 25088 elements), so that a
 //! smaller input takes a smaller copy of the network: [`nets`] makes one.
 
-#[path = "light/nets.rs"]
 mod nets;
-#[path = "light/second_opinion.rs"]
 mod second_opinion;
-#[path = "light/verified.rs"]
 mod verified;
