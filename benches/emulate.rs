@@ -24,7 +24,7 @@ fn cpu_nanoseconds() -> u64 {
 
 fn kernel(entry: &str, constants: &[(&str, i64)], pointers: &[&str], ints: &[&str]) -> Program {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("benches/kernels/{entry}.py"));
-    let file = SourceFile::new(entry, std::fs::read_to_string(path).expect("the kernels are in the repository"));
+    let file = SourceFile::new(entry, std::fs::read_to_string(path).expect("invariant: the kernels are in the repository"));
     let mut args = Vec::new();
     args.extend(pointers.iter().map(|name| ((*name).to_owned(), ArgSpec::Pointer(DType::F32))));
     args.extend(ints.iter().map(|name| ((*name).to_owned(), ArgSpec::Int { bits: 32 })));

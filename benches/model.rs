@@ -13,6 +13,7 @@ use std::path::Path;
 use decompose::conform::chain;
 use decompose::conform::execute::Executor;
 use decompose::conform::subject::Subject;
+use decompose::conform::truth;
 use decompose::emit;
 use decompose::emulate::Options;
 use decompose::graph::Producer;
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::fs::write(folder.join(format!("output_{i}.f32")), bytes(output)?)?;
     }
     for (i, &input) in subject.imported.inputs().iter().enumerate() {
-        std::fs::write(folder.join(format!("input_{i}.f32")), bytes(&chain::model_input(&subject, input))?)?;
+        std::fs::write(folder.join(format!("input_{i}.f32")), bytes(&truth::model_input(&subject, input))?)?;
     }
     std::fs::write(folder.join("model.onnx"), with_weights(&subject, &std::fs::read(model)?)?)?;
     println!("cpu_seconds: {best:.6}");

@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use crate::conform::counterfactual::Evidence;
 use crate::conform::diagnose::{self, Finding, SUSPECTS, Suspect};
+use crate::conform::planned;
 use crate::conform::subject::{Launch, Operand, Subject, module_name};
 use crate::diag::{Class, Diagnostic, Place};
 use crate::emit::manifest::KernelLaunchEntry;
-use crate::host::{self, HostArg, KernelArg, KernelLaunch};
+use crate::host::{self, HostArg, KernelLaunch};
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
-use crate::template::walk::{each_expr, each_stmt, own_exprs};
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 /// A finding with the kernel's file and the lines to look at first.
 pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str, evidence: Option<&Evidence>) -> Diagnostic {
@@ -106,49 +107,32 @@ fn unplanned(subject: &Subject, launch: &Launch, module: &Module) -> Vec<Suspect
         _ => None,
     });
     let Some(wrapper) = wrapper else { return Vec::new() };
-    let names: Vec<&str> = launch.operands.iter().map(|o| o.entry.name.as_str()).collect();
     let mut found: Vec<Suspect> = Vec::new();
-    for (launched, planned) in trace.launches().zip(&kernel.launches) {
+    for (launched, entry) in trace.launches().zip(&kernel.launches) {
         let grid = launched.grid.map(i64::from);
         let mut differing: Vec<String> = Vec::new();
         for (param, value) in &launched.args {
-            let wanted = planned.args.get(param);
-            if wanted.is_some_and(|wanted| !same(value, wanted, &names)) {
+            let wanted = entry.args.get(param);
+            if wanted.is_some_and(|wanted| !planned::same(kernel, wanted, value)) {
                 differing.push(param.clone());
             }
         }
         let Some(stmt) = statement(wrapper, launched) else { continue };
         let mut definitions: Vec<Suspect> = Vec::new();
         for param in &differing {
-            let planned = planned.args.get(param).map(Value::to_string).unwrap_or_default();
+            let planned = entry.args.get(param).map(Value::to_string).unwrap_or_default();
             let why = format!("gives `{param}` another number than the plan's {planned}");
             let definition = argument(stmt, launched, param).and_then(|arg| definition(wrapper, arg));
             let span = definition.map_or(stmt.span, |stmt| stmt.span);
             definitions.push(Suspect { span, why, certain: true });
         }
-        if grid != planned.grid {
-            let why = format!("launches {:?} programs, the plan {:?}", grid, planned.grid);
+        if grid != entry.grid {
+            let why = format!("launches {:?} programs, the plan {:?}", grid, entry.grid);
             definitions.push(Suspect { span: stmt.span, why, certain: true });
         }
         found.extend(definitions);
     }
     found
-}
-
-/// Whether a launched argument is the planned one.
-fn same(value: &KernelArg, planned: &Value, operands: &[&str]) -> bool {
-    match value {
-        // Storages of the wrapper's parameters come first, in their order.
-        KernelArg::Tensor(tensor) => match operands.get(tensor.storage.0) {
-            Some(name) => planned.as_str() == Some(name),
-            None => true,
-        },
-        KernelArg::Int(v) => planned.as_i64() == Some(*v),
-        KernelArg::Float(v) => planned.as_f64() == Some(*v) || planned.is_string(),
-        KernelArg::Bool(v) => planned.as_bool() == Some(*v) || planned.as_i64() == Some(i64::from(*v)),
-        KernelArg::Str(v) => planned.as_str() == Some(v),
-        KernelArg::None => planned.is_null(),
-    }
 }
 
 /// The wrapper's statement that holds a launch.

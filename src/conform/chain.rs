@@ -10,13 +10,13 @@
 //! what it computes with the right launches on wrong buffers is found by the last comparison.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
+use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
 use crate::conform::{alive, compare, diagnose, layout, planned};
@@ -25,8 +25,7 @@ use crate::emit::manifest::SlotEntry;
 use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
 use crate::host::{self, Event, HostArg, KernelLaunch, Trace};
-use crate::reference::{self, Env, Math, seeded};
-use crate::rng::{self, Seed};
+use crate::reference::{self, Env, Math};
 use crate::shape::{Shape, contiguous_strides};
 use crate::tensor::Tensor;
 use crate::tolerance::{self, Precision};
@@ -368,16 +367,6 @@ fn difference(a: f64, b: f64) -> f64 {
     }
 }
 
-/// A model input, generated as the suite's `weights.py` does.
-pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
-    let data = subject.imported.value(input);
-    let shape = data.ty.shape.clone();
-    match seeded::law(data.role, data.ty.dtype) {
-        Some(law) => rng::fill(law, Seed::derive(subject.manifest.seed, &data.name), data.ty.dtype, shape),
-        None => Tensor::zeros(data.ty.dtype, shape),
-    }
-}
-
 /// `forward` allocates the manifest's buffers first, in their order.
 fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
     let mut allocated = trace.events.iter().filter_map(|event| match event {
@@ -394,52 +383,6 @@ fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A value that enters the model: an input, or a weight, which is made here and now.
-fn entering(subject: &Subject, inputs: &Env, value: ValueId) -> Result<Arc<Tensor>> {
-    match subject.imported.value(value).producer {
-        Producer::Weight(_) => subject.weight(value),
-        Producer::Input(_) | Producer::Node { .. } => inputs.get(value).cloned().ok_or_else(|| lost(subject, value)),
-    }
-}
-
-/// The imported graph's outputs in f64 and in the `same` arithmetic as the suite's, evaluated whole, side
-/// by side. Weights are made at their first use, and every value is dropped after its last.
-fn model_outputs(subject: &Subject, inputs: &Env, same: Math) -> Result<[Vec<Arc<Tensor>>; 2]> {
-    let graph = &subject.imported;
-    let order = graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the imported graph has a cycle")))?;
-    let mut last_use: HashMap<ValueId, usize> = HashMap::new();
-    for (at, &node) in order.iter().enumerate() {
-        for &value in graph.node(node).inputs.iter().flatten() {
-            last_use.insert(value, at);
-        }
-    }
-    let (mut wide, mut narrow) = (inputs.clone(), inputs.clone());
-    for (at, &node) in order.iter().enumerate() {
-        let operands = || graph.node(node).inputs.iter().flatten().copied();
-        for value in operands() {
-            if wide.get(value).is_none() {
-                let tensor = entering(subject, inputs, value)?;
-                wide.set(value, tensor.clone());
-                narrow.set(value, tensor);
-            }
-        }
-        let (first, second) = rayon::join(
-            || reference::evaluate(graph, &[node], &mut wide, Math::F64),
-            || reference::evaluate(graph, &[node], &mut narrow, same),
-        );
-        first.and(second)?;
-        for value in operands().filter(|value| last_use[value] == at && !graph.outputs().contains(value)) {
-            wide.remove(value);
-            narrow.remove(value);
-        }
-    }
-    let outputs = |env: &Env| {
-        let output = |&value: &ValueId| env.get(value).cloned().map_or_else(|| entering(subject, inputs, value), Ok);
-        graph.outputs().iter().map(output).collect::<Result<Vec<_>>>()
-    };
-    Ok([outputs(&wide)?, outputs(&narrow)?])
 }
 
 fn differs(subject: &Subject, launched: &str, planned: &str) -> Box<Diagnostic> {

@@ -153,7 +153,8 @@ fn apply(graph: &Graph, env: &mut Env, value: ValueId, change: Change) {
     env.set(value, changed);
 }
 
-/// The first element that is neither 0 nor 1 (a factor of 1 hides that it is left out), so that divisibility and size stay what they were.
+/// The first element that is neither 0 nor 1 (a factor of 1 hides that it is left out), so that
+/// divisibility and size stay what they were.
 fn typical(tensor: &Tensor) -> f64 {
     (0..tensor.len()).map(|i| tensor.storage().get_f64(i)).find(|v| *v != 0.0 && *v != 1.0 && v.is_finite()).unwrap_or(1.0)
 }

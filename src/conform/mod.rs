@@ -2,9 +2,12 @@
 //!
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, [`chain`] the
-//! whole model; [`execute`] runs what host code did. [`inputs`], [`exact`], [`bound`], [`compare`] and
-//! [`diagnose`] make the judgement; [`verdict`] is what is said. What no launch
-//! reaches is compared with what the manifest gives ([`unreached`]).
+//! whole model against the reference's outputs ([`truth`]); [`execute`] runs what host code did, with
+//! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
+//! make the judgement. [`diagnose`] says why values are wrong, from further runs on changed inputs
+//! ([`counterfactual`]), and [`causes`] names lines of the file; [`verdict`] is what is said. What no launch
+//! reaches is compared with what the manifest gives ([`unreached`]). [`sample`] computes the elements that
+//! `layers/*.json` holds, [`probe`] runs the fusion anchors of templates.
 
 pub mod alive;
 pub mod bound;
@@ -27,6 +30,7 @@ pub mod sample;
 pub mod special;
 pub mod stored;
 pub mod subject;
+pub mod truth;
 pub mod unreached;
 pub mod verdict;
 mod weights;

@@ -79,17 +79,15 @@ fn difference(kernel: &KernelEntry, planned: &KernelLaunchEntry, launched: &Kern
 }
 
 /// Whether an argument is the planned one; a tensor, whether it is the operand's storage.
-fn same(kernel: &KernelEntry, planned: &Value, value: &KernelArg) -> bool {
+pub fn same(kernel: &KernelEntry, planned: &Value, value: &KernelArg) -> bool {
     match value {
         KernelArg::Int(v) => planned.as_i64() == Some(*v),
         KernelArg::Float(v) if !v.is_finite() => planned.is_null(),
-        // serde_json reads a float to its last digit or the next.
-        KernelArg::Float(v) => {
-            planned.is_f64() && planned.as_f64().is_some_and(|p| p == *v || p == v.next_up() || p == v.next_down())
-        }
+        KernelArg::Float(v) => planned.is_f64() && planned.as_f64() == Some(*v),
         KernelArg::Str(v) => planned.as_str() == Some(v),
         KernelArg::Tensor(tensor) => planned.as_str().and_then(|name| storage(kernel, name)) == Some(tensor.storage.0),
-        KernelArg::Bool(_) | KernelArg::None => false,
+        KernelArg::Bool(v) => planned.as_bool() == Some(*v),
+        KernelArg::None => planned.is_null(),
     }
 }
 

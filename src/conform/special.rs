@@ -3,10 +3,11 @@
 //! A kernel must give NaN and infinities where its operator does: `tl.maximum` drops a NaN that the
 //! operator keeps, a masked lane that is multiplied by 0 makes one. Three elements of every float
 //! activation are replaced, spread over it, so that most of the output stays finite and says where
-//! they went; a fourth becomes 60, whose exponential is finite and whose square's is not. What enters a softmax is lowered by 200: the
-//! exponential of everything is then 0, and only its maximum makes it right.
+//! they went; a fourth becomes 60, whose exponential is finite and whose square's is not. What enters a
+//! softmax is lowered by 200: the exponential of everything is then 0, and only its maximum makes it right.
 //!
-//! Not caught: what only NaN in weights shows.
+//! Not caught: what only NaN in weights shows; finite results that are wrong on these inputs; what lies
+//! behind an infinite bound (sums of an infinity).
 
 use crate::dtype::DType;
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};

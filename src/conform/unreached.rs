@@ -1,8 +1,8 @@
 //! What no launch reaches is compared with what the manifest's graph gives: torch references, tests and
 //! `main` of each Python file, and every other file of the suite as a whole.
 //!
-//! The imported graph is rewritten again, and the suite is emitted again from its manifest. Kernels, `check`, `launch`, `prepare` and `forward` may
-//! be edited, because they are judged by running; of `run.py` and the kernels' files all else must be
+//! The imported graph is rewritten again, and the suite is emitted again from its manifest. Kernels,
+//! `check`, `launch`, `prepare` and `forward` may be edited, because they are judged by running; of `run.py` and the kernels' files all else must be
 //! what is emitted, statement by statement (H006, at the first line that differs). Comments and blank
 //! lines between statements are free, and so are further definitions, unless the emitted functions use
 //! their names. Other files must be equal to the last byte (H004).

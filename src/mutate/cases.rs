@@ -3,8 +3,8 @@
 //!
 //! For every template, the user's own included, the problems of its `probe:` give the kernel as it
 //! stands, with an epilogue and with a prologue ([`around`]), and bound for a target of two cores,
-//! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a tail in every blocked axis, with
-//! groups, padding, dilation, batches and fused epilogues; they are planned as a model is.
+//! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a
+//! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned as a model is.
 //!
 //! Emission and verification are the ordinary ones: nothing here is known to the checks.
 

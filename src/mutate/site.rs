@@ -5,7 +5,7 @@
 
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, FunctionDef, Keyword, Stmt, StmtKind};
-use crate::template::walk::{each_expr, each_stmt, own_exprs};
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 use super::mutation::Edit;
 

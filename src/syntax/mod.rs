@@ -1,13 +1,14 @@
 //! Python text → [`ast`], over ruff's parser; the only place that knows ruff.
 //!
 //! `parse` reads text; `constant` is Python's arithmetic on compile-time values; `eval` computes an
-//! expression to a [`Constant`]; `yaml` reads YAML with positions (its strings may be expressions).
+//! expression to a [`Constant`]; `walk` visits statements and expressions; `yaml` reads YAML with positions (its strings may be expressions).
 //! Spans are byte offsets into the [`SourceFile`](crate::source::SourceFile).
 
 pub mod ast;
 pub mod constant;
 pub mod eval;
 mod parse;
+pub mod walk;
 pub mod yaml;
 
 pub use constant::Constant;

@@ -15,11 +15,11 @@
 
 use std::sync::Arc;
 
-use super::walk::{each_expr, each_stmt, own_exprs};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 use crate::syntax::parse_expression_at;
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 /// One coordinate at an anchor: an expression that broadcasts to the block, and where it is valid.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::walk::each_expr;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::SourceFile;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::eval::{Environment, evaluate};
+use crate::syntax::walk::each_expr;
 use crate::syntax::yaml::Yaml;
 use crate::syntax::{Constant, parse_expression};
 

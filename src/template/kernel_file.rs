@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::anchors::{self, Anchor};
-use super::walk::{each_expr, each_stmt, own_exprs};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{ExprKind, StmtKind};
 use crate::syntax::parse_module;
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 #[derive(Clone, Debug)]
 pub struct Param {

@@ -30,7 +30,6 @@ mod step_text;
 #[cfg(test)]
 mod tests;
 mod triton_expr;
-pub mod walk;
 
 pub use bind::{BindOptions, Bound, bind};
 pub use bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt, Layout, Operand, OperandAccess};

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
-use crate::template::walk::each_expr;
+use crate::syntax::walk::each_expr;
 
 /// One part of an access; the number is the access's, into [`Flow::accesses`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -35,14 +35,10 @@ pub struct Finding {
     pub clue: Clue,
 }
 
-/// The message for an output that does not conform; `None` when it does. The caller adds the place.
+/// The message for an output that does not conform, with what its values say about the cause; `None` when
+/// it does. The caller adds the place.
 ///
 /// `operand` is the output's name in the kernel's wrapper.
-pub fn values(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived, comparison: &Comparison) -> Option<Diagnostic> {
-    examine(operand, got, expected, derived, comparison).map(|finding| finding.diagnostic)
-}
-
-/// Like [`values`], with what the values say about the cause.
 pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived, comparison: &Comparison) -> Option<Finding> {
     if comparison.passed() {
         return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::flow::{Line, Sink, called};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Module, Stmt, StmtKind};
-use crate::template::walk::{each_expr, own_exprs};
+use crate::syntax::walk::{each_expr, own_exprs};
 
 /// What a line does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

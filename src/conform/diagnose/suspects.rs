@@ -23,7 +23,7 @@ use super::roles::{Role, assigned, decodes, flatten, has_constant, is_initial, m
 use crate::conform::counterfactual::{Evidence, OperandEvidence};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
-use crate::template::walk::{each_expr, own_exprs};
+use crate::syntax::walk::{each_expr, own_exprs};
 
 /// What the values say about the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

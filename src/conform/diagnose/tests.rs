@@ -29,7 +29,8 @@ fn judge(got: Tensor, expected: Tensor) -> String {
     let tolerance = Tolerance::Derived { contraction: None, operators: vec!["add".into()], cap: None };
     let derived = Derived { tolerance, bound: Some(vec![1e-5; got.len()]), unsettled: None };
     let comparison = compare(&got, &expected, &derived);
-    values("y", &got, &expected, &derived, &comparison).map_or("conforms".to_owned(), |d| render(&d, false))
+    let finding = examine("y", &got, &expected, &derived, &comparison);
+    finding.map_or("conforms".to_owned(), |finding| render(&finding.diagnostic, false))
 }
 
 const SHAPE: [usize; 4] = [1, 4, 8, 8];

@@ -4,7 +4,7 @@ use super::{KERNEL, Operator, is_size, is_stride};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, target};
 use crate::syntax::ast::ExprKind;
-use crate::template::walk::each_stmt;
+use crate::syntax::walk::each_stmt;
 
 pub const SWAPPED: Operator =
     Operator { name: "coordinate swapped", what: "another coordinate in an index or mask", parts: KERNEL, edits };

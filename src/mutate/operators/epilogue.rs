@@ -4,7 +4,7 @@ use super::{KERNEL, Operator};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, target};
 use crate::syntax::ast::{BinaryOp, ExprKind, StmtKind};
-use crate::template::walk::each_stmt;
+use crate::syntax::walk::each_stmt;
 
 pub const DROPPED: Operator =
     Operator { name: "epilogue dropped", what: "a step of the value's computation left out", parts: KERNEL, edits: dropped };
@@ -32,7 +32,7 @@ fn dropped(site: &Site) -> Vec<Edit> {
     let loaded = loaded(site);
     let is_value = |e: &crate::syntax::ast::Expr| {
         let mut found = false;
-        crate::template::walk::each_expr(e, &mut |e| {
+        crate::syntax::walk::each_expr(e, &mut |e| {
             found |= e.as_name().is_some_and(|n| n.starts_with("acc") || n.starts_with("value") || loaded.iter().any(|l| l == n));
         });
         found

@@ -4,7 +4,7 @@ use super::{Operator, WRAPPER};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Call, Site};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind};
-use crate::template::walk::each_expr;
+use crate::syntax::walk::each_expr;
 
 pub const SIZE: Operator =
     Operator { name: "grid", what: "a grid rounded down, without a factor, one short or one over", parts: WRAPPER, edits };

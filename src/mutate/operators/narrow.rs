@@ -6,7 +6,7 @@ use super::{KERNEL, Operator, is_stride};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, target};
 use crate::syntax::ast::{BinaryOp, StmtKind};
-use crate::template::walk::each_stmt;
+use crate::syntax::walk::each_stmt;
 
 pub const INDEX: Operator = Operator {
     name: "integer narrowed",

@@ -4,7 +4,7 @@ use super::{KERNEL, Operator};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::{Site, target};
 use crate::syntax::ast::StmtKind;
-use crate::template::walk::each_stmt;
+use crate::syntax::walk::each_stmt;
 
 pub const DROPPED: Operator =
     Operator { name: "statement dropped", what: "an accumulation, a store or a reassignment left out", parts: KERNEL, edits };

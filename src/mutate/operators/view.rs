@@ -4,7 +4,7 @@ use super::{Operator, RUNNER};
 use crate::mutate::mutation::Edit;
 use crate::mutate::site::Site;
 use crate::syntax::ast::{Expr, ExprKind};
-use crate::template::walk::{each_expr, each_stmt, own_exprs};
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 pub const SHAPE: Operator =
     Operator { name: "view", what: "two sizes of a view exchanged, another weight, `rsqrt` for `sqrt`", parts: RUNNER, edits };

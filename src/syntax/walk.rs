@@ -1,6 +1,6 @@
 //! Walks over Python syntax trees, parents before children, in source order.
 
-use crate::syntax::ast::{Expr, ExprKind, FStringPart, Stmt, StmtKind};
+use super::ast::{Expr, ExprKind, FStringPart, Stmt, StmtKind};
 
 /// Calls `visit` with an expression and everything inside it.
 pub fn each_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
