@@ -1,7 +1,7 @@
 //! A kernel in a page, launched by the emulator as its header lines say.
 //!
 //! The lines are those of `tests/emulate`: `# compile: NAME arg=type …`, `# buffer: NAME dtype[len]
-//! (empty | zeros | iota | a number)`, `# launch: GRID arg …`, `# fuel: N`, `# memory: N`. A buffer is
+//! (empty | zeros | iota | a number) [read]`, `# launch: GRID arg …`, `# fuel: N`, `# memory: N`. A buffer is
 //! handed over whole. A kernel without `# launch:` is only compiled.
 
 use decompose::diag::render::render;

@@ -1,0 +1,6 @@
+import torch
+from os.path import *
+
+
+def launch(x):
+    return x
