@@ -1,3 +1,4 @@
+# x=f32[2]
 import torch
 from os.path import *
 
