@@ -8,8 +8,8 @@
 //!   not), 3e4 and -3e4 (finite even in float16), spread so that most of the output stays finite and says
 //!   where they went. Those of which the output shows nothing (all of one row that ends in a NaN) run alone,
 //!   too;
-//! * *lowered*, for launches with a maximum in them (pools, softmax): every activation becomes (x − 4)·2¹²⁰, in
-//!   float16 (x − 4)·2¹², and what enters a pool ends in a run of −∞. Only −∞ is below all of it, so that
+//! * *lowered*, for launches with a maximum in them (pools, softmax): every activation becomes (x − 24)·2¹²², in
+//!   float16 (x − 24)·2¹¹, and what enters a pool ends in a run of −∞. Only −∞ is below all of it, so that
 //!   whatever stands for it, where a maximum begins or in masked lanes, comes out instead.
 //!
 //! The output is held to its derived bound, not finite places included. Excused is an element where fp32 arithmetic,
@@ -143,11 +143,11 @@ fn scatter(tensor: &mut Tensor, k: usize, numbers: &[(usize, f64)]) {
 /// Lowers every element, and the last eighth to −∞ when it `ends` so.
 fn lower(tensor: &mut Tensor, ends: bool) {
     let (len, dtype) = (tensor.len(), tensor.dtype());
-    let far = if dtype == DType::F16 { 12 } else { 120 };
+    let far = if dtype == DType::F16 { 11 } else { 122 };
     for at in 0..len {
         let x = tensor.storage().get_f64(at);
         let end = ends && at >= len - len / 8;
-        let lowered = if end { f64::NEG_INFINITY } else { (x - 4.0) * 2f64.powi(far) };
+        let lowered = if end { f64::NEG_INFINITY } else { (x - 24.0) * 2f64.powi(far) };
         set(tensor.storage_mut(), at, dtype.round(lowered));
     }
 }
