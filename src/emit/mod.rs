@@ -7,6 +7,7 @@
 //! back; the rest (references, tests, `main`) is ordinary Python that needs torch. Nothing emitted
 //! imports `decompose`. `verdicts.json` is added by `conform`.
 
+mod bound;
 mod compile;
 mod kernel_file;
 mod kernel_test;

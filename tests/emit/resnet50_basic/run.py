@@ -1615,8 +1615,9 @@ def main():
     if (options.bench or options.cuda_graph or options.profile) and not torch.cuda.is_available():
         parser.error("--bench, --cuda-graph and --profile need a GPU")
 
-    weights = load(options.device)
-    given = inputs(options.device)
+    with torch.device(options.device):  # Where tensors are generated, too.
+        weights = load(options.device)
+        given = inputs(options.device)
     prepared = prepare(weights)
     if options.cuda_graph:
         replay, results = captured(lambda: forward(*given, weights, prepared))
