@@ -8,6 +8,7 @@
 //! imports `decompose`. `verdicts.json` is added by `conform`.
 
 mod changes;
+mod bound;
 mod compile;
 mod kernel_file;
 mod kernel_test;
