@@ -42,21 +42,26 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
             known: false,
-            diagnostics: with_grid(subject, launch, mismatch),
+            diagnostics: with_grid(subject, executor, launch, mismatch),
         },
         Err(fault) => {
             // An element that is never written is told with the axes of the gap where it was found.
             let told = fault.code == &codes::NEVER_WRITTEN;
             let fault = Verdict::fault(if told { *fault } else { *causes::behind(subject, launch, fault, None) });
-            Verdict { diagnostics: with_grid(subject, launch, fault.diagnostics), ..fault }
+            Verdict { diagnostics: with_grid(subject, executor, launch, fault.diagnostics), ..fault }
         }
     }
 }
 
 /// What was found wrong, and the grid where it may be the cause.
-fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+fn with_grid(
+    subject: &Subject,
+    executor: &Executor,
+    launch: &Launch,
+    found: impl IntoIterator<Item = Diagnostic>,
+) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = found.into_iter().collect();
-    if found.iter().any(|diagnostic| diagnostic.class() == Class::Bug) {
+    if executor.checks().grid && found.iter().any(|diagnostic| diagnostic.class() == Class::Bug) {
         found.extend(planned::short_grid(subject, launch));
     }
     found
@@ -64,15 +69,16 @@ fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item =
 
 /// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
 fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
+    let checks = executor.checks();
     let structure = pass(subject, executor, launch, Kind::Structure)?;
-    if structure.mismatch.is_some() {
+    if checks.structure && structure.mismatch.is_some() {
         return Ok(structure);
     }
     let numerics = Outcome { exact: structure.exact, ..pass(subject, executor, launch, Kind::Numerics)? };
-    if numerics.mismatch.is_some() {
+    if checks.numerics && numerics.mismatch.is_some() {
         return Ok(numerics);
     }
-    let mismatch = special_values(subject, executor, launch)?;
+    let mismatch = if checks.special { special_values(subject, executor, launch)? } else { None };
     Ok(Outcome { mismatch, ..numerics })
 }
 
@@ -250,19 +256,19 @@ fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: V
         }
     }
     let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, &memory, launch, buffer)?;
+    covered(subject, executor, &memory, launch, buffer)?;
     let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
     let shape = Shape::from_slice(subject.imported.shape(launch.output));
     Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
 }
 
 /// Every element of the output was written.
-pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
+pub fn covered(subject: &Subject, executor: &Executor, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
     let Some(output) = launch.operands.iter().find(|o| o.written()) else { return Ok(()) };
     let origin = output.entry.offset as usize;
     let (shape, strides) = (Shape::from_slice(&output.entry.shape), Strides::from_slice(&output.entry.strides));
     let view = View { buffer, pointer: origin, shape, strides, origin };
-    match emulate::coverage(memory, &view) {
+    match emulate::coverage(memory, &view, executor.checks().emulator) {
         None => Ok(()),
         Some(fault) => {
             let kernel = &subject.manifest.kernels[launch.kernel];

@@ -22,7 +22,7 @@ use crate::conform::inputs::{self, Kind};
 use crate::conform::{causes, compare, diagnose, layout};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::{self, manifest::OperandEntry};
-use crate::emulate::{self, BufferId, Memory, View};
+use crate::emulate::{self, BufferId, Checks, Memory, View};
 use crate::graph::TensorType;
 use crate::host::{self, Event, HostArg, Modules};
 use crate::reference::{self, Env, Math};
@@ -269,7 +269,7 @@ fn emulated(bound: &Bound, env: &Env) -> Result<Tensor> {
     let (buffer, operand, entry) =
         written.ok_or_else(|| Box::new(Diagnostic::new(&codes::INTERNAL, "a bound kernel writes nothing")))?;
     let (shape, strides, origin) = (operand.layout.shape.clone(), operand.layout.strides.clone(), entry.offset as usize);
-    match emulate::coverage(&memory, &View { buffer, pointer: origin, shape, strides, origin }) {
+    match emulate::coverage(&memory, &View { buffer, pointer: origin, shape, strides, origin }, Checks::default()) {
         Some(gap) => Err(Box::new(gap)),
         None => {
             nothing_else(&memory, buffer, &entry)?;
