@@ -82,6 +82,18 @@ fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Out
     Ok(Outcome { mismatch, ..numerics })
 }
 
+/// The first pass that does not hold says why, without lines to look at and without further runs.
+///
+/// # Errors
+/// What is wrong with the launch.
+pub fn bare(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<()> {
+    for kind in [Kind::Structure, Kind::Numerics] {
+        let trial = Trial::run(subject, executor, launch, kind, &|_| {})?;
+        trial.finding(launch).map_or(Ok(()), |finding| Err(Box::new(finding.diagnostic)))?;
+    }
+    special_values(subject, executor, launch)?.map_or(Ok(()), |found| Err(Box::new(found)))
+}
+
 struct Outcome {
     error: Error,
     /// Held to bit-equality.

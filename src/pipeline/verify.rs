@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::conform::chain::{self, ChainReport};
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
+use crate::conform::minimise;
 use crate::conform::subject::Subject;
 use crate::conform::unreached;
 use crate::conform::verdict::{Verdict, Word};
@@ -134,7 +135,7 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
                     VerifyScope::None => Verdict::not_verified(),
                     VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
                         Some(verdict) => verdict,
-                        None => kernel::verify(subject, &executor, launch),
+                        None => minimise::launch::explained(subject, launch, kernel::verify(subject, &executor, launch)),
                     },
                 };
                 report.verdicts.push(verdict);

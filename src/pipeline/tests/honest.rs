@@ -94,7 +94,7 @@ fn read(check: &'static Check, path: &Path) -> Case {
 }
 
 /// The files of a model given as graph text.
-fn suite(graph: &str, level: Level, precision: &str) -> Files {
+pub fn suite(graph: &str, level: Level, precision: &str) -> Files {
     let graph = text::parse(&SourceFile::new("model", graph)).unwrap_or_else(|error| panic!("{}", render(&error, false)));
     let library = Library::embedded().unwrap();
     let target = Target::find(target::DEFAULT).unwrap();

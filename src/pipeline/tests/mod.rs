@@ -2,5 +2,6 @@
 
 mod forged;
 mod honest;
+mod minimise;
 mod samples;
 mod small;
