@@ -103,7 +103,7 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
-    match Chain::start(subject).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
+    match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
         Err(diagnostic) => report.diagnostics.push(*diagnostic),
@@ -118,7 +118,7 @@ pub fn verify(
 
 /// Runs the whole model without judging it: what the emulator spent, and the outputs.
 pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
-    let mut chain = Chain::start(subject)?;
+    let mut chain = Chain::start(subject, executor)?;
     let events = std::mem::take(&mut chain.trace.events);
     let mut cost = Cost::default();
     for (at, event) in events.iter().enumerate() {
@@ -154,7 +154,7 @@ struct Chain<'s> {
 
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
-    fn start(subject: &'s Subject) -> Result<Chain<'s>> {
+    fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {
@@ -180,7 +180,7 @@ impl<'s> Chain<'s> {
         for &input in graph.inputs() {
             memory.insert(name(input), lanes(input)?);
         }
-        let mut weights = Weights::new(subject, types, prepare, &trace, &mut memory);
+        let mut weights = Weights::new(subject, types, prepare, &trace, &mut memory, executor.checks().prepared);
         for tensor in &trace.returned {
             weights.make(tensor.storage.0, &mut memory)?;
         }
@@ -232,7 +232,7 @@ impl<'s> Chain<'s> {
                 planned::handed(subject, launch, &launched, &|slot| self.storage_of(slot))?;
                 launched.clear();
                 report.launches += 1;
-                report.diagnostics.extend(self.judge(launch)?);
+                report.diagnostics.extend(self.judge(executor, launch)?);
                 step(&launch.layer)?;
             }
             self.weights.drop_after(at, &mut self.memory);
@@ -241,7 +241,7 @@ impl<'s> Chain<'s> {
             return Err(differs(subject, "nothing", &module_name(&subject.manifest.kernels[launch.kernel].file)));
         }
         self.weights.rest_as_planned()?;
-        self.outputs(report)
+        if executor.checks().outputs { self.outputs(report) } else { Ok(()) }
     }
 
     /// Lets a launch store to what it writes alone, among the manifest's operands, or no longer so.
@@ -258,7 +258,7 @@ impl<'s> Chain<'s> {
     }
 
     /// Compares one launch's output with the reference on the inputs that lie in memory.
-    fn judge(&mut self, launch: &Launch) -> Result<Vec<Diagnostic>> {
+    fn judge(&mut self, executor: &Executor, launch: &Launch) -> Result<Vec<Diagnostic>> {
         let (subject, graph) = (self.subject, &self.subject.imported);
         let mut env = Env::new();
         let mut given = BTreeSet::new();
@@ -269,7 +269,7 @@ impl<'s> Chain<'s> {
             let Some(value) = operand.imported.filter(|_| !matches!(operand.slot, SlotEntry::Weight(_))) else { continue };
             let tensor = layout::gather(self.memory.lanes(BufferId(slot)), operand.dtype, &operand.entry);
             if operand.written() {
-                covered(subject, &self.memory, launch, BufferId(slot))?;
+                covered(subject, executor, &self.memory, launch, BufferId(slot))?;
                 written = Some(slot);
                 got = tensor.reshaped(Shape::from_slice(graph.shape(value)));
             } else {
@@ -296,7 +296,8 @@ impl<'s> Chain<'s> {
             Producer::Node { node, .. } => alive::check(&subject.manifest.model, &launch.layer, &graph.node(node).op, &got),
             Producer::Input(_) | Producer::Weight(_) => None,
         };
-        Ok(mismatch.into_iter().chain(dead).collect())
+        let checks = executor.checks();
+        Ok(mismatch.filter(|_| checks.launches).into_iter().chain(dead.filter(|_| checks.alive)).collect())
     }
 
     fn storage_of(&self, slot: &SlotEntry) -> Result<usize> {

@@ -5,14 +5,15 @@
 //! whole model against the reference's outputs ([`truth`]); [`execute`] runs what host code did, with
 //! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
 //! make the judgement. [`diagnose`] says why values are wrong, from further runs on changed inputs
-//! ([`counterfactual`]), and [`causes`] names lines of the file; [`verdict`] is what is said. What no launch
-//! reaches is compared with what the manifest gives ([`unreached`]). [`sample`] computes the elements that
+//! ([`counterfactual`]), [`causes`] names lines of the file, and [`minimise`] the smallest shapes that fail; [`verdict`] is what is said. What no launch
+//! reaches is compared with what the manifest gives ([`unreached`]). [`checks`] lists the checks with their switches. [`sample`] computes the elements that
 //! `layers/*.json` holds, [`probe`] runs the fusion anchors of templates.
 
 pub mod alive;
 pub mod bound;
 pub mod causes;
 pub mod chain;
+pub mod checks;
 pub mod compare;
 pub mod consistent;
 pub mod counterfactual;
@@ -23,6 +24,7 @@ pub mod execute;
 pub mod inputs;
 pub mod kernel;
 pub mod layout;
+pub mod minimise;
 pub mod planned;
 pub mod prepare;
 pub mod probe;

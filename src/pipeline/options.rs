@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::conform::checks::Checks;
 use crate::dtype::DType;
 use crate::fuse::Level;
 use crate::import::Binding;
@@ -36,6 +37,8 @@ pub struct Options {
     pub jobs: usize,
     /// Overwrite a suite with edited files.
     pub force: bool,
+    /// Which checks judge; all of them, but in tests of the checks themselves.
+    pub checks: Checks,
 }
 
 /// What is verified.
@@ -77,6 +80,7 @@ impl Default for Options {
             only: None,
             jobs: 1,
             force: false,
+            checks: Checks::default(),
         }
     }
 }

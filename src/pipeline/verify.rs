@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::conform::chain::{self, ChainReport};
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
+use crate::conform::minimise;
 use crate::conform::subject::Subject;
 use crate::conform::unreached;
 use crate::conform::verdict::{Verdict, Word};
@@ -64,17 +65,18 @@ pub(super) fn all_of(
     let subject = Subject::read(name, files)?;
     let mut report = judge(&subject, options, known, observer, cancel)?;
     let mut told = BTreeSet::new();
-    if unreached::is_comparable(&subject) {
+    let asked = options.checks.unreached;
+    if asked && unreached::is_comparable(&subject) {
         for (path, differences) in unreached::differences(&subject, files)? {
             report.problems.extend(differences);
             told.insert(path);
         }
-    } else {
+    } else if asked {
         let generator = &subject.manifest.generator;
         report.notes.push(format!("emitted by `{generator}`, not `{GENERATOR}`: torch references and tests are not compared"));
     }
     let changes = emit::changes(files).unwrap_or_default();
-    let untold = changes.iter().filter(|(path, _)| !told.contains(*path));
+    let untold = changes.iter().filter(|(path, _)| options.checks.hashes && !told.contains(*path));
     report.problems.extend(untold.filter_map(|(path, change)| foreign(name, path, *change)));
     Ok(report)
 }
@@ -107,7 +109,7 @@ pub fn run(
 fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Observer, cancel: &Cancel) -> Result<Report> {
     let emulating =
         emulate::Options { threads: options.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
-    let executor = Executor::new(&subject.modules, emulating);
+    let executor = Executor::new(&subject.modules, emulating).judged_by(options.checks);
     let selected: Vec<bool> =
         subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
     if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
@@ -133,7 +135,7 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
                     VerifyScope::None => Verdict::not_verified(),
                     VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
                         Some(verdict) => verdict,
-                        None => kernel::verify(subject, &executor, launch),
+                        None => minimise::launch::explained(subject, launch, kernel::verify(subject, &executor, launch)),
                     },
                 };
                 report.verdicts.push(verdict);

@@ -6,6 +6,7 @@ import triton.language as tl
 # buffer: x f32[64] iota
 # buffer: y f32[32] empty
 # launch: 1 x y 1431655766
+# otherwise: A001
 @triton.jit
 def tile(x_ptr, y_ptr, stride, BM: tl.constexpr, BN: tl.constexpr):
     m = tl.arange(0, BM)[:, None]
