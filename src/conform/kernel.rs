@@ -14,7 +14,7 @@ use crate::conform::bound::Inputs;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::Kind;
 use crate::conform::subject::{Launch, Subject};
-use crate::conform::trial::{Bench, Given};
+use crate::conform::trial::{Bench, Elements};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{causes, counterfactual, planned, special};
 use crate::diag::{Class, Diagnostic, Result, codes};
@@ -79,7 +79,7 @@ fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Out
 /// What is wrong with the launch.
 pub fn bare(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<()> {
     let bench = Bench { subject, executor, launch };
-    let holds = |kind| -> Result<Given> {
+    let holds = |kind| -> Result<Elements> {
         let given = bench.inputs(kind)?;
         let finding = bench.run(kind, &given, Inputs::OwnLaw)?.finding(launch);
         finding.map_or(Ok(given), |finding| Err(Box::new(finding.diagnostic)))
@@ -96,14 +96,14 @@ struct Outcome {
     cost: Cost,
 }
 
-fn pass(bench: Bench, kind: Kind, given: &Given) -> Result<Outcome> {
+fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
     let Bench { subject, executor: _, launch } = bench;
     let trial = bench.run(kind, given, Inputs::OwnLaw)?;
     let mismatch = trial.finding(launch).map(|finding| {
         let right = |change: &dyn Fn(&mut Env)| {
             let mut env = given.env.clone();
             change(&mut env);
-            bench.run(kind, &Given::of(env), Inputs::OwnLaw).is_ok_and(|trial| trial.comparison.passed())
+            bench.run(kind, &Elements::of(env), Inputs::OwnLaw).is_ok_and(|trial| trial.comparison.passed())
         };
         let evidence = counterfactual::gather(subject, launch, &right);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())

@@ -23,7 +23,7 @@ use crate::conform::bound::Inputs;
 use crate::conform::causes;
 use crate::conform::compare;
 use crate::conform::inputs::Kind;
-use crate::conform::trial::{Bench, Given, Trial, lost};
+use crate::conform::trial::{Bench, Elements, Trial, lost};
 use crate::diag::{Diagnostic, Result};
 use crate::dtype::DType;
 use crate::graph::op::{Pool, PoolKind};
@@ -49,7 +49,7 @@ const RUNS: [(Numbers, fn(&Seen) -> bool); 5] = [
 ];
 
 /// The first of the runs that does not hold; `given` is that of the numerics pass.
-pub fn pass(bench: Bench, given: &Given) -> Result<Option<Diagnostic>> {
+pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let graph = &bench.subject.imported;
     let operands = bench.launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported);
     let activations: Vec<ValueId> =
@@ -110,7 +110,7 @@ struct Run {
 }
 
 impl Run {
-    fn of(bench: Bench, given: &Given) -> Result<Run> {
+    fn of(bench: Bench, given: &Elements) -> Result<Run> {
         let mut trial = bench.run(Kind::Numerics, given, Inputs::Any)?;
         let derived = &trial.expected.derived;
         let mut failing = compare::failing(&trial.got, &trial.expected.tensor, derived);

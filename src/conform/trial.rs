@@ -50,18 +50,18 @@ impl Bench<'_> {
     }
 
     /// Elements of everything that enters [`Bench::nodes`].
-    pub fn inputs(&self, kind: Kind) -> Result<Given> {
+    pub fn inputs(&self, kind: Kind) -> Result<Elements> {
         let (graph, nodes) = (&self.subject.imported, self.nodes());
         let mut env = Env::new();
         let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.manifest.seed, &mut env)?;
         for value in missing {
             env.set(value, self.subject.weight(value)?);
         }
-        Ok(Given::of(env))
+        Ok(Elements::of(env))
     }
 
     /// Runs the launch on these elements.
-    pub fn run(&self, kind: Kind, given: &Given, inputs: Inputs) -> Result<Trial> {
+    pub fn run(&self, kind: Kind, given: &Elements, inputs: Inputs) -> Result<Trial> {
         let Bench { subject, executor, launch } = *self;
         let mut env = given.env.clone();
         let kept = given.weights.take();
@@ -76,22 +76,22 @@ impl Bench<'_> {
 
 /// Elements of what enters a launch. What `prepare` makes of its weights is kept from one run to the next: a
 /// launch may only read them.
-pub struct Given {
+pub struct Elements {
     pub env: Env,
     /// By operand's name.
     weights: Rc<RefCell<HashMap<String, Storage>>>,
 }
 
-impl Given {
-    pub fn of(env: Env) -> Given {
-        Given { env, weights: Rc::default() }
+impl Elements {
+    pub fn of(env: Env) -> Elements {
+        Elements { env, weights: Rc::default() }
     }
 
     /// Other elements of activations, and the same weights.
-    pub fn with_activations(&self, change: impl FnOnce(&mut Env)) -> Given {
+    pub fn with_activations(&self, change: impl FnOnce(&mut Env)) -> Elements {
         let mut env = self.env.clone();
         change(&mut env);
-        Given { env, weights: self.weights.clone() }
+        Elements { env, weights: self.weights.clone() }
     }
 }
 
