@@ -20,6 +20,8 @@ mod operators;
 mod own_operators;
 #[path = "suite/pages/mod.rs"]
 mod pages;
+#[path = "suite/rerun.rs"]
+mod rerun;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
 #[path = "suite/support.rs"]

@@ -223,14 +223,14 @@ pub struct VerifyArgs {
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Verify again after every save, until Ctrl-C
+    #[arg(long)]
+    pub rerun: bool,
     #[command(flatten)]
     pub output_form: OutputArgs,
     /// Not offered yet
     #[arg(long, hide = true)]
     pub task: Option<PathBuf>,
-    /// Not offered yet
-    #[arg(long, hide = true)]
-    pub rerun: bool,
     /// Not offered yet
     #[arg(long, hide = true)]
     pub trials: Option<usize>,

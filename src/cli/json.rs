@@ -11,6 +11,10 @@ const VERSION: u32 = 1;
 
 /// The document, with a line break at its end.
 pub fn report(report: &Report) -> String {
+    format!("{:#}\n", document(report))
+}
+
+pub fn document(report: &Report) -> Value {
     let layers: Vec<Value> = report
         .layers
         .iter()
@@ -31,7 +35,7 @@ pub fn report(report: &Report) -> String {
             "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
         })
     });
-    let document = json!({
+    json!({
         "version": VERSION,
         "model": report.model,
         "suite": report.suite.as_ref().map(|p| p.display().to_string()),
@@ -42,14 +46,17 @@ pub fn report(report: &Report) -> String {
         "chain": chain,
         "problems": report.diagnostics().map(diagnostic).collect::<Vec<_>>(),
         "notes": report.notes,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 /// What stands in the report's place when a run ends before it has one.
 pub fn failure<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+    format!("{:#}\n", failure_document(diagnostics))
+}
+
+pub fn failure_document<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
     let problems: Vec<Value> = diagnostics.into_iter().map(diagnostic).collect();
-    format!("{:#}\n", json!({"version": VERSION, "fully_verified": false, "problems": problems}))
+    json!({"version": VERSION, "fully_verified": false, "problems": problems})
 }
 
 fn verdict(verdict: &Verdict) -> Value {

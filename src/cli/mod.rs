@@ -12,6 +12,7 @@ mod mutate;
 mod options;
 mod print;
 mod progress;
+mod rerun;
 mod table;
 mod template;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use crate::diag::{Class, Diagnostic, render};
-use crate::pipeline::{self, Cancel, Options, Report};
+use crate::pipeline::{self, Cancel, Options, Report, Verification};
 use crate::registry::Size;
 use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
 use options::not_offered;
@@ -172,14 +173,18 @@ fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
-    for (flag, given) in [("--task", args.task.is_some()), ("--rerun", args.rerun), ("--trials", args.trials.is_some())] {
+    for (flag, given) in [("--task", args.task.is_some()), ("--trials", args.trials.is_some())] {
         if given {
             return Err(vec![not_offered(flag)]);
         }
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
+    let asked = Verification { only: args.only, all: args.all, jobs, ..Verification::default() };
+    if args.rerun {
+        return rerun::run(&args.suite, &asked, &args.output_form, cancel);
+    }
     let observer = progress::bars(args.output_form.json);
-    let report = pipeline::verify(&args.suite, args.only.as_deref(), args.all, jobs, observer.as_ref(), cancel)?;
+    let report = pipeline::verify(&args.suite, &asked, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &args.output_form)
 }

@@ -1,4 +1,4 @@
-//! What one decomposition is asked to do.
+//! What one decomposition, or one verification, is asked to do.
 
 use std::path::PathBuf;
 
@@ -38,6 +38,24 @@ pub struct Options {
     pub force: bool,
 }
 
+/// What a verification is asked to do.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    pub scope: VerifyScope,
+    /// Only this kernel, layer or template.
+    pub only: Option<String>,
+    /// Trust no verdict of before.
+    pub all: bool,
+    /// Worker threads.
+    pub jobs: usize,
+}
+
+impl Default for Verification {
+    fn default() -> Verification {
+        Verification { scope: VerifyScope::Unique, only: None, all: false, jobs: 1 }
+    }
+}
+
 /// What is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyScope {
@@ -57,6 +75,13 @@ pub enum Weights {
     Model,
     /// Generated ones everywhere.
     Seeded,
+}
+
+impl Options {
+    /// What the suite that is written is verified for.
+    pub fn verification(&self) -> Verification {
+        Verification { scope: self.verify, only: self.only.clone(), all: true, jobs: self.jobs }
+    }
 }
 
 impl Default for Options {

@@ -15,30 +15,20 @@ use crate::emit::{self, Change, Files};
 use crate::emulate;
 
 use super::verdicts::{self, Known};
-use super::{Cancel, Layer, Observer, Options, Outcome, Report, VerifyScope};
+use super::{Cancel, Layer, Observer, Outcome, Report, Verification, VerifyScope};
 
 /// Instructions that one program of a kernel may execute. A program of a convolution needs thousands;
 /// an endless one is found within seconds.
 const FUEL: u64 = 1 << 26;
 
 /// Verifies a suite on disk: what changed since its last verdicts, or all of it.
-///
-/// `only` names a kernel, a layer or a template.
-pub fn verify(
-    suite: &Path,
-    only: Option<&str>,
-    all: bool,
-    jobs: usize,
-    observer: &dyn Observer,
-    cancel: &Cancel,
-) -> Outcome<Report> {
+pub fn verify(suite: &Path, asked: &Verification, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let files = emit::read(suite).map_err(super::one)?;
-    let options = Options { only: only.map(str::to_owned), jobs, ..Options::default() };
     let known = Known::of(&files);
     let nothing = Known::default();
-    let trusted = if all { &nothing } else { &known };
+    let trusted = if asked.all { &nothing } else { &known };
     let name = suite.display().to_string();
-    let mut report = all_of(&name, &files, &options, trusted, observer, cancel).map_err(super::one)?;
+    let mut report = all_of(&name, &files, asked, trusted, observer, cancel).map_err(super::one)?;
     let help = "decompose the model again: it says why";
     report.problems.extend(report.missing.iter().map(|what| {
         Diagnostic::new(&codes::OP_UNSUPPORTED, format!("the suite does not compute all of the model: {what}"))
@@ -56,13 +46,13 @@ pub fn verify(
 pub(super) fn all_of(
     name: &str,
     files: &Files,
-    options: &Options,
+    asked: &Verification,
     known: &Known,
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
     let subject = Subject::read(name, files)?;
-    let mut report = judge(&subject, options, known, observer, cancel)?;
+    let mut report = judge(&subject, asked, known, observer, cancel)?;
     let mut told = BTreeSet::new();
     if unreached::is_comparable(&subject) {
         for (path, differences) in unreached::differences(&subject, files)? {
@@ -96,21 +86,21 @@ fn foreign(name: &str, path: &str, change: Change) -> Option<Diagnostic> {
 pub fn run(
     name: &str,
     files: &Files,
-    options: &Options,
+    asked: &Verification,
     known: &Known,
     observer: &dyn Observer,
     cancel: &Cancel,
 ) -> Result<Report> {
-    judge(&Subject::read(name, files)?, options, known, observer, cancel)
+    judge(&Subject::read(name, files)?, asked, known, observer, cancel)
 }
 
-fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Observer, cancel: &Cancel) -> Result<Report> {
+fn judge(subject: &Subject, asked: &Verification, known: &Known, observer: &dyn Observer, cancel: &Cancel) -> Result<Report> {
     let emulating =
-        emulate::Options { threads: options.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
+        emulate::Options { threads: asked.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
     let executor = Executor::new(&subject.modules, emulating);
     let selected: Vec<bool> =
-        subject.launches.iter().map(|l| options.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
-    if let Some(filter) = options.only.as_deref().filter(|_| !selected.contains(&true)) {
+        subject.launches.iter().map(|l| asked.only.as_deref().is_none_or(|f| subject.matches(l, f))).collect();
+    if let Some(filter) = asked.only.as_deref().filter(|_| !selected.contains(&true)) {
         let help = "name a kernel's file, a layer or a template of the table";
         return Err(Box::new(
             Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {}", subject.name)).help(help),
@@ -124,11 +114,11 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
     for (launch, &selected) in subject.launches.iter().zip(&selected) {
         cancel.check()?;
         let entry = &subject.manifest.kernels[launch.kernel];
-        let shared = by_kernel.get(&launch.kernel).copied().filter(|_| options.verify != VerifyScope::All);
+        let shared = by_kernel.get(&launch.kernel).copied().filter(|_| asked.scope != VerifyScope::All);
         let verdict = match shared {
             Some(at) => at,
             None => {
-                let verdict = match options.verify {
+                let verdict = match asked.scope {
                     _ if !selected => Verdict::not_verified(),
                     VerifyScope::None => Verdict::not_verified(),
                     VerifyScope::Unique | VerifyScope::All => match known.kernel(&entry.file) {
@@ -154,7 +144,7 @@ fn judge(subject: &Subject, options: &Options, known: &Known, observer: &dyn Obs
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
-    } else if options.verify != VerifyScope::None && options.only.is_none() {
+    } else if asked.scope != VerifyScope::None && asked.only.is_none() {
         observer.stage("chain", subject.launches.len());
         let fails = |&(_, &verdict): &(&usize, &usize)| report.verdicts[verdict].word != Word::Verified;
         let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
