@@ -26,5 +26,7 @@ mod rerun;
 mod resnet50;
 #[path = "suite/support.rs"]
 mod support;
+#[path = "suite/trials.rs"]
+mod trials;
 #[path = "suite/tutorials.rs"]
 mod tutorials;

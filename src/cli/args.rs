@@ -223,6 +223,12 @@ pub struct VerifyArgs {
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Seed of generated inputs [default: the suite's]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Verify on the inputs of so many seeds: N, N + 1, …
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub trials: u64,
     /// Verify again after every save, until Ctrl-C
     #[arg(long)]
     pub rerun: bool,
@@ -231,9 +237,6 @@ pub struct VerifyArgs {
     /// Not offered yet
     #[arg(long, hide = true)]
     pub task: Option<PathBuf>,
-    /// Not offered yet
-    #[arg(long, hide = true)]
-    pub trials: Option<usize>,
 }
 
 #[derive(Args, Debug)]

@@ -40,6 +40,7 @@ pub fn document(report: &Report) -> Value {
         "model": report.model,
         "suite": report.suite.as_ref().map(|p| p.display().to_string()),
         "fully_verified": report.fully_verified(),
+        "seeds": {"first": report.seeds.first(), "count": report.seeds.count()},
         "kernels": report.kernels,
         "buffers": {"count": report.buffers.0, "bytes": report.buffers.1},
         "layers": layers,
@@ -67,7 +68,8 @@ fn verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
-        "word": verdict.word.as_str(), "unchanged": verdict.known, "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
+        "word": verdict.word.as_str(), "unchanged": verdict.known, "seed": verdict.seed,
+        "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
         "programs": verdict.programs, "codes": verdict.diagnostics.iter().map(|d| d.code.id).collect::<Vec<_>>(),
     })
 }

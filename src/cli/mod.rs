@@ -173,13 +173,12 @@ fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
-    for (flag, given) in [("--task", args.task.is_some()), ("--trials", args.trials.is_some())] {
-        if given {
-            return Err(vec![not_offered(flag)]);
-        }
+    if args.task.is_some() {
+        return Err(vec![not_offered("--task")]);
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
-    let asked = Verification { only: args.only, all: args.all, jobs, ..Verification::default() };
+    let asked =
+        Verification { only: args.only, all: args.all, jobs, seed: args.seed, trials: args.trials, ..Verification::default() };
     if args.rerun {
         return rerun::run(&args.suite, &asked, &args.output_form, cancel);
     }

@@ -42,6 +42,7 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
             known: false,
+            seed: None,
             diagnostics: with_grid(subject, launch, mismatch),
         },
         Err(fault) => {
@@ -99,7 +100,7 @@ impl Trial {
         let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
         let nodes = upstream(graph, &[launch.output], &given);
         let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.manifest.seed, &mut env)?;
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.seed, &mut env)?;
         for value in missing {
             env.set(value, subject.weight(value)?);
         }

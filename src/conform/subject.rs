@@ -79,7 +79,10 @@ pub struct Subject {
     /// The class that the manifest claims for contractions with fp32 operands: kernels are held to it,
     /// whatever their text says.
     pub precision: Precision,
-    pub modules: Modules,
+    pub modules: Arc<Modules>,
+    /// What generated inputs are derived from: the manifest's seed, unless a trial asks for another. Weights
+    /// are always the manifest's.
+    pub seed: u64,
     stored: HashMap<String, Tensor>,
     /// Files that are as they were emitted, by their hashes in the manifest.
     pristine: BTreeSet<String>,
@@ -131,7 +134,7 @@ impl Subject {
         let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten, placed };
         let launches = manifest.launches.iter().map(|entry| resolve(&truth, entry)).collect::<Result<Vec<Launch>>>()?;
         consistent::coverage(name, &manifest, &imported, &launches)?;
-        let modules = modules(name, files)?;
+        let modules = Arc::new(modules(name, files)?);
         let stored = match files.get("weights.safetensors") {
             Some(bytes) => weights(name, bytes, &imported)?,
             None => HashMap::new(),
@@ -139,7 +142,8 @@ impl Subject {
         let hash = |file: &str| files.get(file).map(|bytes| emit::digest(bytes));
         let pristine = manifest.files.iter().filter(|(file, known)| hash(file).as_ref() == Some(*known));
         let pristine = pristine.map(|(file, _)| file.clone()).collect();
-        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, precision, modules, stored, pristine })
+        let (name, seed) = (name.to_owned(), manifest.seed);
+        Ok(Subject { name, manifest, imported, rewritten, launches, precision, modules, seed, stored, pristine })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.

@@ -12,12 +12,12 @@ use crate::graph::{Producer, ValueId};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
-/// A model input, generated as the suite's `weights.py` does.
+/// A model input, generated as the suite's `weights.py` does from the subject's seed.
 pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {
-        Some(law) => rng::fill(law, Seed::derive(subject.manifest.seed, &data.name), data.ty.dtype, shape),
+        Some(law) => rng::fill(law, Seed::derive(subject.seed, &data.name), data.ty.dtype, shape),
         None => Tensor::zeros(data.ty.dtype, shape),
     }
 }

@@ -4,11 +4,14 @@
 //! A stage that cannot serve a node reports it and goes on with the rest; only what makes the whole
 //! meaningless (an unreadable file, a folder in the way) ends a run.
 
+mod judge;
 mod load;
 mod observe;
 mod operators;
 mod options;
+mod repeat;
 mod report;
+mod seeds;
 mod verdicts;
 mod verify;
 mod watch;
@@ -30,7 +33,9 @@ use crate::template::{BindOptions, Library};
 
 pub use observe::{Cancel, Observer, Silent};
 pub use options::{Options, Verification, VerifyScope, Weights};
+pub use repeat::quoted;
 pub use report::{Layer, Report};
+pub use seeds::Seeds;
 use verdicts::Known;
 pub use verify::verify;
 pub use watch::Snapshot;

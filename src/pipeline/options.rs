@@ -48,11 +48,15 @@ pub struct Verification {
     pub all: bool,
     /// Worker threads.
     pub jobs: usize,
+    /// What generated inputs are derived from; `None`: the suite's own seed.
+    pub seed: Option<u64>,
+    /// Seeds from that one on.
+    pub trials: u64,
 }
 
 impl Default for Verification {
     fn default() -> Verification {
-        Verification { scope: VerifyScope::Unique, only: None, all: false, jobs: 1 }
+        Verification { scope: VerifyScope::Unique, only: None, all: false, jobs: 1, seed: None, trials: 1 }
     }
 }
 
@@ -80,7 +84,7 @@ pub enum Weights {
 impl Options {
     /// What the suite that is written is verified for.
     pub fn verification(&self) -> Verification {
-        Verification { scope: self.verify, only: self.only.clone(), all: true, jobs: self.jobs }
+        Verification { scope: self.verify, only: self.only.clone(), all: true, jobs: self.jobs, ..Verification::default() }
     }
 }
 

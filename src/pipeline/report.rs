@@ -6,6 +6,8 @@ use crate::conform::chain::ChainReport;
 use crate::conform::verdict::{Verdict, Word};
 use crate::diag::Diagnostic;
 
+use super::seeds::Seeds;
+
 /// One launch of the suite, in order.
 #[derive(Clone, Debug)]
 pub struct Layer {
@@ -40,6 +42,8 @@ pub struct Report {
     /// Buffers of `run.py` and their bytes in all.
     pub buffers: (usize, u64),
     pub chain: Option<ChainReport>,
+    /// What the inputs were derived from.
+    pub seeds: Seeds,
     /// What the suite does not compute: nodes by their own names, or what import said of them.
     pub missing: Vec<String>,
     /// What is wrong or missing besides the verdicts.
