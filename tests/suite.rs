@@ -10,6 +10,8 @@ mod dtypes;
 mod edits;
 #[path = "suite/explain.rs"]
 mod explain;
+#[path = "suite/given.rs"]
+mod given;
 #[path = "suite/internal.rs"]
 mod internal;
 #[path = "light/mod.rs"]

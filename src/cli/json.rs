@@ -35,6 +35,12 @@ pub fn document(report: &Report) -> Value {
             "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
         })
     });
+    let on_data = report.on_data.as_ref().map(|data| {
+        json!({
+            "of": data.what, "verdict": data.word.as_str(), "error": data.error, "allowed": data.allowed,
+            "expected_values": data.expected, "notes": data.notes,
+        })
+    });
     json!({
         "version": VERSION,
         "model": report.model,
@@ -45,6 +51,7 @@ pub fn document(report: &Report) -> Value {
         "buffers": {"count": report.buffers.0, "bytes": report.buffers.1},
         "layers": layers,
         "chain": chain,
+        "given_data": on_data,
         "problems": report.diagnostics().map(diagnostic).collect::<Vec<_>>(),
         "notes": report.notes,
     })

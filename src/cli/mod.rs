@@ -25,7 +25,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use crate::diag::{Class, Diagnostic, render};
-use crate::pipeline::{self, Cancel, Options, Report, Verification};
+use crate::pipeline::{self, Cancel, Options, Report, Verification, VerifyScope};
 use crate::registry::Size;
 use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
 use options::not_offered;
@@ -98,12 +98,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
 }
 
 fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
-    let later = [
-        ("--sketch", args.sketch.is_some()),
-        ("--init-seed", args.init_seed.is_some()),
-        ("--input", !args.input.is_empty()),
-        ("--expect", !args.expect.is_empty()),
-    ];
+    let later = [("--sketch", args.sketch.is_some()), ("--init-seed", args.init_seed.is_some())];
     if let Some((flag, _)) = later.iter().find(|(_, given)| *given) {
         return Err(vec![not_offered(flag)]);
     }
@@ -129,6 +124,7 @@ fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
         only: args.only,
         jobs: options::jobs(args.jobs)?,
         force: args.force,
+        data: options::given(&args.data.input, &args.data.expect),
         ..model_options(model, &args.binding, &args.kernels)?
     })
 }
@@ -177,8 +173,15 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
         return Err(vec![not_offered("--task")]);
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
-    let asked =
-        Verification { only: args.only, all: args.all, jobs, seed: args.seed, trials: args.trials, ..Verification::default() };
+    let asked = Verification {
+        scope: VerifyScope::Unique,
+        only: args.only,
+        all: args.all,
+        jobs,
+        seed: args.seed,
+        trials: args.trials,
+        data: options::given(&args.data.input, &args.data.expect),
+    };
     if args.rerun {
         return rerun::run(&args.suite, &asked, &args.output_form, cancel);
     }

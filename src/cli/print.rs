@@ -138,6 +138,12 @@ fn verdicts(report: &Report) -> Vec<String> {
     if let Some(chain) = &report.chain {
         lines.push(format!("chain: {}", chain.summary()));
     }
+    if let Some(data) = &report.on_data {
+        let against = if data.expected { ", against the expected values" } else { "" };
+        let (word, what) = (data.word.as_str(), &data.what);
+        lines.push(format!("given data: {word}, {what}, error {:.1e} of {:.1e} allowed{against}", data.error, data.allowed));
+        lines.extend(data.notes.iter().map(|note| format!("given data: {note}")));
+    }
     lines
 }
 

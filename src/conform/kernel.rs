@@ -86,16 +86,22 @@ struct Outcome {
 }
 
 /// What one run gave, and what it should.
-struct Trial {
-    got: Tensor,
-    expected: Expected,
-    comparison: Comparison,
+pub(super) struct Trial {
+    pub got: Tensor,
+    pub expected: Expected,
+    pub comparison: Comparison,
     cost: Cost,
 }
 
 impl Trial {
     /// Runs the launch on the inputs of a pass, changed by `change`.
-    fn run(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind, change: &dyn Fn(&mut Env)) -> Result<Trial> {
+    pub(super) fn run(
+        subject: &Subject,
+        executor: &Executor,
+        launch: &Launch,
+        kind: Kind,
+        change: &dyn Fn(&mut Env),
+    ) -> Result<Trial> {
         let graph = &subject.imported;
         let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
         let nodes = upstream(graph, &[launch.output], &given);
@@ -178,7 +184,11 @@ impl Expected {
             }
         }
         reference::evaluate(graph, nodes, &mut env, Math::F64)?;
-        let derived = derive(graph, nodes, &env, subject.precision, Inputs::OwnLaw)?;
+        let inputs = match kind {
+            Kind::Structure | Kind::Numerics => Inputs::OwnLaw,
+            Kind::Given => Inputs::Any,
+        };
+        let derived = derive(graph, nodes, &env, subject.precision, inputs)?;
         let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
         Ok(Expected { tensor, derived })
     }
@@ -292,7 +302,7 @@ fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usiz
     (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
 }
 
-fn output_name(launch: &Launch) -> String {
+pub(super) fn output_name(launch: &Launch) -> String {
     launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
 }
 

@@ -68,6 +68,19 @@ pub struct Launch {
     pub output: ValueId,
 }
 
+/// A user's tensors, by the value of the imported graph that each is.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    pub inputs: HashMap<ValueId, Tensor>,
+    pub expected: HashMap<ValueId, Tensor>,
+}
+
+impl Given {
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty() && self.expected.is_empty()
+    }
+}
+
 /// Everything that verification reads.
 pub struct Subject {
     /// For messages: the suite's folder or name.
@@ -83,6 +96,8 @@ pub struct Subject {
     /// What generated inputs are derived from: the manifest's seed, unless a trial asks for another. Weights
     /// are always the manifest's.
     pub seed: u64,
+    /// A user's data for the whole model, in the place of generated inputs and beside the reference's outputs.
+    pub given: Given,
     stored: HashMap<String, Tensor>,
     /// Files that are as they were emitted, by their hashes in the manifest.
     pristine: BTreeSet<String>,
@@ -143,7 +158,19 @@ impl Subject {
         let pristine = manifest.files.iter().filter(|(file, known)| hash(file).as_ref() == Some(*known));
         let pristine = pristine.map(|(file, _)| file.clone()).collect();
         let (name, seed) = (name.to_owned(), manifest.seed);
-        Ok(Subject { name, manifest, imported, rewritten, launches, precision, modules, seed, stored, pristine })
+        Ok(Subject {
+            name,
+            manifest,
+            imported,
+            rewritten,
+            launches,
+            precision,
+            modules,
+            seed,
+            given: Given::default(),
+            stored,
+            pristine,
+        })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.

@@ -12,8 +12,11 @@ use crate::graph::{Producer, ValueId};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
-/// A model input, generated as the suite's `weights.py` does from the subject's seed.
+/// A model input: the user's, or generated from the subject's seed as the suite's `weights.py` does.
 pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
+    if let Some(own) = subject.given.inputs.get(&input) {
+        return own.clone();
+    }
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {

@@ -14,6 +14,7 @@ use crate::conform::verdict::{Verdict, Word};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate;
 
+use super::data;
 use super::repeat::told;
 use super::seeds::Seeds;
 use super::verdicts::Known;
@@ -38,6 +39,7 @@ pub(super) fn judge(
     let executor = Executor::new(&modules, emulating);
     let selected = selected(subject, asked.only.as_deref())?;
     let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
+    let data = data::read(subject, &asked.data, asked.only.as_deref(), &selected)?;
     let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, cancel };
     let mut report = Report {
         model: subject.manifest.name.clone(),
@@ -81,18 +83,26 @@ pub(super) fn judge(
     }
     // What a launch that was interrupted left behind is no verdict.
     cancel.check()?;
+    let fails = |&(_, &verdict): &(&usize, &usize)| {
+        !matches!(report.verdicts[verdict].word, Word::Verified | Word::Sampled | Word::NotVerified)
+    };
+    let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
     report.missing = subject.manifest.refused.iter().chain(&subject.manifest.missing).cloned().collect();
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
     } else if asked.scope != VerifyScope::None && asked.only.is_none() {
         observer.stage("chain", subject.launches.len());
-        let fails = |&(_, &verdict): &(&usize, &usize)| report.verdicts[verdict].word != Word::Verified;
-        let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
         report.chain = Some(match known.chain(seeds) {
             Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
             None => trials.chain(subject, &failed, observer)?,
         });
+        report.notes.extend(report.chain.iter().flat_map(|chain| chain.notes.clone()));
+    }
+    if let Some(data) = data {
+        observer.stage("given data", 0);
+        subject.seed = seeds.first();
+        report.on_data = Some(data::run(subject, &trials.executor, data, &failed, cancel)?);
     }
     Ok(report)
 }

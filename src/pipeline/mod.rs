@@ -4,6 +4,7 @@
 //! A stage that cannot serve a node reports it and goes on with the rest; only what makes the whole
 //! meaningless (an unreadable file, a folder in the way) ends a run.
 
+mod data;
 mod judge;
 mod load;
 mod observe;
@@ -31,6 +32,7 @@ use crate::select::{self, Planned, Served};
 use crate::target::Target;
 use crate::template::{BindOptions, Library};
 
+pub use data::{GivenFile, GivenFiles};
 pub use observe::{Cancel, Observer, Silent};
 pub use options::{Options, Verification, VerifyScope, Weights};
 pub use repeat::quoted;

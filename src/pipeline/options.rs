@@ -8,6 +8,8 @@ use crate::import::Binding;
 use crate::registry::Size;
 use crate::tolerance::Precision;
 
+use super::data::GivenFiles;
+
 /// Everything that decides the result; two runs with equal options give equal suites.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -36,6 +38,8 @@ pub struct Options {
     pub jobs: usize,
     /// Overwrite a suite with edited files.
     pub force: bool,
+    /// A user's own arrays to verify on, too.
+    pub data: GivenFiles,
 }
 
 /// What a verification is asked to do.
@@ -52,11 +56,21 @@ pub struct Verification {
     pub seed: Option<u64>,
     /// Seeds from that one on.
     pub trials: u64,
+    /// A user's own arrays to verify on, too.
+    pub data: GivenFiles,
 }
 
 impl Default for Verification {
     fn default() -> Verification {
-        Verification { scope: VerifyScope::Unique, only: None, all: false, jobs: 1, seed: None, trials: 1 }
+        Verification {
+            scope: VerifyScope::Unique,
+            only: None,
+            all: false,
+            jobs: 1,
+            seed: None,
+            trials: 1,
+            data: GivenFiles::default(),
+        }
     }
 }
 
@@ -84,7 +98,14 @@ pub enum Weights {
 impl Options {
     /// What the suite that is written is verified for.
     pub fn verification(&self) -> Verification {
-        Verification { scope: self.verify, only: self.only.clone(), all: true, jobs: self.jobs, ..Verification::default() }
+        Verification {
+            scope: self.verify,
+            only: self.only.clone(),
+            all: true,
+            jobs: self.jobs,
+            data: self.data.clone(),
+            ..Verification::default()
+        }
     }
 }
 
@@ -106,6 +127,7 @@ impl Default for Options {
             only: None,
             jobs: 1,
             force: false,
+            data: GivenFiles::default(),
         }
     }
 }
