@@ -19,7 +19,7 @@ use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
-use crate::conform::{alive, compare, diagnose, layout, planned};
+use crate::conform::{alive, compare, constant, diagnose, layout, planned};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::{AccessEntry, SlotEntry};
 use crate::emulate::{BufferId, Memory};
@@ -45,6 +45,8 @@ pub struct ChainReport {
     pub max_abs_err: f64,
     /// What that may be at most.
     pub allowed: f64,
+    /// Of the outputs against what a user expects.
+    pub expected_err: Option<f64>,
     pub cost: Cost,
     /// The first elements of each output, by name.
     pub outputs: Vec<(String, Vec<f64>)>,
@@ -52,6 +54,8 @@ pub struct ChainReport {
     pub ended_at: Option<String>,
     /// Whether an earlier run reached this on the same bytes.
     pub known: bool,
+    /// Outputs that carry no signal although no kernel is to blame.
+    pub notes: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -63,10 +67,12 @@ impl ChainReport {
             launches: 0,
             max_abs_err: 0.0,
             allowed: 0.0,
+            expected_err: None,
             cost: Cost::default(),
             outputs: Vec::new(),
             ended_at: None,
             known: false,
+            notes: Vec::new(),
             diagnostics: Vec::new(),
         }
     }
@@ -150,6 +156,8 @@ struct Chain<'s> {
     weights: Weights<'s>,
     /// The largest bound of the launch that wrote a storage last.
     bounds: HashMap<usize, f64>,
+    /// Outputs that are the same whatever goes into the model.
+    constant: Env,
 }
 
 impl<'s> Chain<'s> {
@@ -186,7 +194,7 @@ impl<'s> Chain<'s> {
         }
         let first_buffer = memory.buffers.len();
         buffers_as_planned(subject, &trace)?;
-        Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new() })
+        Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new(), constant: Env::new() })
     }
 
     fn run(
@@ -232,7 +240,7 @@ impl<'s> Chain<'s> {
                 planned::handed(subject, launch, &launched, &|slot| self.storage_of(slot))?;
                 launched.clear();
                 report.launches += 1;
-                report.diagnostics.extend(self.judge(executor, launch)?);
+                self.judge(executor, launch, report)?;
                 step(&launch.layer)?;
             }
             self.weights.drop_after(at, &mut self.memory);
@@ -258,7 +266,7 @@ impl<'s> Chain<'s> {
     }
 
     /// Compares one launch's output with the reference on the inputs that lie in memory.
-    fn judge(&mut self, executor: &Executor, launch: &Launch) -> Result<Vec<Diagnostic>> {
+    fn judge(&mut self, executor: &Executor, launch: &Launch, report: &mut ChainReport) -> Result<()> {
         let (subject, graph) = (self.subject, &self.subject.imported);
         let mut env = Env::new();
         let mut given = BTreeSet::new();
@@ -297,7 +305,16 @@ impl<'s> Chain<'s> {
             Producer::Input(_) | Producer::Weight(_) => None,
         };
         let checks = executor.checks();
-        Ok(mismatch.filter(|_| checks.launches).into_iter().chain(dead.filter(|_| checks.alive)).collect())
+        report.diagnostics.extend(mismatch.filter(|_| checks.launches));
+        let Some(dead) = dead.filter(|_| checks.alive) else { return Ok(()) };
+        if !subject.given.is_empty() {
+            report.notes.push(format!("{}: {} on the given data", launch.layer, dead.message));
+        } else if constant::by_construction(subject, launch, &mut self.constant)? {
+            report.notes.push(format!("{name} ({}) is the same whatever goes into the model", launch.layer));
+        } else {
+            report.diagnostics.push(dead);
+        }
+        Ok(())
     }
 
     fn storage_of(&self, slot: &SlotEntry) -> Result<usize> {
@@ -343,10 +360,8 @@ impl<'s> Chain<'s> {
             }
             let storage = self.memory.lanes(BufferId(tensor.storage.0));
             let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
-            let distance = |lane: &dyn Fn(usize) -> f64| {
-                let apart = |i: usize| difference(lane(i), wide.storage().get_f64(i));
-                (0..wide.len()).map(apart).fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b) })
-            };
+            let distance =
+                |lane: &dyn Fn(usize) -> f64| worst((0..wide.len()).map(|i| difference(lane(i), wide.storage().get_f64(i))));
             let error = distance(&|i| got[i]);
             let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
             let largest = finite.fold(0.0, f64::max);
@@ -371,9 +386,38 @@ impl<'s> Chain<'s> {
                         .help("compare run.py's launches and buffers with the manifest's"),
                 );
             }
+            if let Some(own) = subject.given.expected.get(&output) {
+                let off =
+                    |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));
+                let (error, of_reference) = (off(&|i| got[i]), off(&|i| wide.storage().get_f64(i)));
+                report.expected_err = Some(worst([report.expected_err.unwrap_or(0.0), error].into_iter()));
+                report.diagnostics.extend(unexpected(subject, name, error, of_reference, allowed));
+            }
         }
         Ok(())
     }
+}
+
+/// An output that is not what the user expects.
+fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
+    if error <= allowed {
+        return None;
+    }
+    let what = format!("output {output} is off by {error:.3e} from the expected values, but {allowed:.3e} is allowed");
+    let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what).in_file(format!("{}/run.py", subject.name));
+    Some(if of_reference <= allowed {
+        diagnostic
+            .note("the reference agrees with the expected values")
+            .help("compare run.py's launches and buffers with the manifest's")
+    } else {
+        let note = format!("the reference is off by {of_reference:.3e} from them, too");
+        diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
+    })
+}
+
+/// The largest, NaN when one of them is.
+fn worst(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 /// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.

@@ -10,7 +10,6 @@
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
-use crate::conform::bound::Inputs;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::Kind;
 use crate::conform::subject::{Launch, Subject};
@@ -31,6 +30,7 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
             known: false,
+            seed: None,
             diagnostics: with_grid(subject, executor, launch, mismatch),
         },
         Err(fault) => {
@@ -81,7 +81,7 @@ pub fn bare(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<(
     let bench = Bench { subject, executor, launch };
     let holds = |kind| -> Result<Elements> {
         let given = bench.inputs(kind)?;
-        let finding = bench.run(kind, &given, Inputs::OwnLaw)?.finding(launch);
+        let finding = bench.run(kind, &given)?.finding(launch);
         finding.map_or(Ok(given), |finding| Err(Box::new(finding.diagnostic)))
     };
     holds(Kind::Structure)?;
@@ -98,12 +98,12 @@ struct Outcome {
 
 fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
     let Bench { subject, executor: _, launch } = bench;
-    let trial = bench.run(kind, given, Inputs::OwnLaw)?;
+    let trial = bench.run(kind, given)?;
     let mismatch = trial.finding(launch).map(|finding| {
         let right = |change: &dyn Fn(&mut Env)| {
             let mut env = given.env.clone();
             change(&mut env);
-            bench.run(kind, &Elements::of(env), Inputs::OwnLaw).is_ok_and(|trial| trial.comparison.passed())
+            bench.run(kind, &Elements::of(env)).is_ok_and(|trial| trial.comparison.passed())
         };
         let evidence = counterfactual::gather(subject, launch, &right);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
@@ -115,5 +115,5 @@ fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
 /// What a launch computes on the numerics pass's inputs.
 pub fn output(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Tensor> {
     let bench = Bench { subject, executor, launch };
-    Ok(bench.run(Kind::Numerics, &bench.inputs(Kind::Numerics)?, Inputs::OwnLaw)?.got)
+    Ok(bench.run(Kind::Numerics, &bench.inputs(Kind::Numerics)?)?.got)
 }

@@ -53,7 +53,7 @@ impl Bench<'_> {
     pub fn inputs(&self, kind: Kind) -> Result<Elements> {
         let (graph, nodes) = (&self.subject.imported, self.nodes());
         let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.manifest.seed, &mut env)?;
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.seed, &mut env)?;
         for value in missing {
             env.set(value, self.subject.weight(value)?);
         }
@@ -61,14 +61,14 @@ impl Bench<'_> {
     }
 
     /// Runs the launch on these elements.
-    pub fn run(&self, kind: Kind, given: &Elements, inputs: Inputs) -> Result<Trial> {
+    pub fn run(&self, kind: Kind, given: &Elements) -> Result<Trial> {
         let Bench { subject, executor, launch } = *self;
         let mut env = given.env.clone();
         let kept = given.weights.take();
         let storages = storages(subject, launch, &mut env, kept)?;
         let (got, cost, memory) = emulated(subject, executor, launch, storages)?;
         given.weights.replace(weights_of(launch, memory));
-        let expected = Expected::of(subject, launch, &self.nodes(), env, kind, inputs)?;
+        let expected = Expected::of(subject, launch, &self.nodes(), env, kind)?;
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Trial { got, expected, comparison, cost })
     }
@@ -129,14 +129,7 @@ pub struct Expected {
 impl Expected {
     /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
     /// `launch` is held to: equality where every node is exact on these operands, else a bound.
-    pub fn of(
-        subject: &Subject,
-        launch: &Launch,
-        nodes: &[NodeId],
-        mut env: Env,
-        kind: Kind,
-        inputs: Inputs,
-    ) -> Result<Expected> {
+    pub fn of(subject: &Subject, launch: &Launch, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<Expected> {
         let graph = &subject.imported;
         if kind == Kind::Structure {
             let mut single = env.clone();
@@ -148,6 +141,10 @@ impl Expected {
             }
         }
         reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        let inputs = match kind {
+            Kind::Structure | Kind::Numerics => Inputs::OwnLaw,
+            Kind::Given => Inputs::Any,
+        };
         let derived = derive(graph, nodes, &env, subject.precision, inputs)?;
         let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
         Ok(Expected { tensor, derived })
@@ -273,7 +270,7 @@ fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usiz
     (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
 }
 
-fn output_name(launch: &Launch) -> String {
+pub fn output_name(launch: &Launch) -> String {
     launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::Files;
 use super::manifest::{FORMAT, MANIFEST, digest};
-use super::write::is_staging;
+use super::write::{is_staging, paths};
 
 /// Files that may stand in a suite without being in its manifest: written later, or by Python.
 const COMPANIONS: [&str; 2] = [MANIFEST, "verdicts.json"];
@@ -48,8 +48,7 @@ pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
         Err(error) => return Err(error),
     };
     let Some(hashes) = hashes(&manifest) else { return Ok(None) };
-    let mut found = Vec::new();
-    list(suite, "", &mut found)?;
+    let found = paths(suite)?;
     let own = |path: &str| fs::read(suite.join(path)).map(|bytes| digest(&bytes));
     compare(&hashes, &found, own).map(Some)
 }

@@ -38,7 +38,7 @@ pub use layers::{Samples, computed, numerics_seed};
 pub use manifest::{MANIFEST, digest};
 pub use restore::restore;
 pub use weights::STORED;
-pub use write::{abandon, may_write, read, replace, write};
+pub use write::{abandon, may_write, paths, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;

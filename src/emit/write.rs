@@ -148,13 +148,19 @@ pub fn read(suite: &Path) -> diag::Result<Files> {
     let unreadable = |path: &Path, error: io::Error| {
         Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(path.display().to_string()))
     };
-    let mut found = Vec::new();
-    list(suite, "", &mut found).map_err(|error| unreadable(suite, error))?;
+    let found = paths(suite).map_err(|error| unreadable(suite, error))?;
     let content = |path: String| {
         let file = suite.join(&path);
         Ok((path, fs::read(&file).map_err(|error| unreadable(&file, error))?))
     };
     found.into_iter().map(content).collect()
+}
+
+/// The paths of those files.
+pub fn paths(suite: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    list(suite, "", &mut found)?;
+    Ok(found)
 }
 
 /// Replaces one file of a suite, whole or not at all.

@@ -30,7 +30,7 @@ use crate::fuse::{self, Level};
 use crate::graph::text;
 use crate::pipeline::verdicts::Known;
 use crate::pipeline::verify::all_of;
-use crate::pipeline::{Cancel, Options, Silent};
+use crate::pipeline::{Cancel, Silent, Verification};
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{self, Target};
@@ -111,8 +111,8 @@ pub fn suite(graph: &str, level: Level, precision: &str) -> Files {
 
 /// What is said of files: the codes, and the whole text.
 fn said(files: &Files, checks: Checks) -> (Vec<&'static str>, String) {
-    let options = Options { checks, ..Options::default() };
-    let report = all_of("suite", files, &options, &Known::default(), &Silent, &Cancel::default());
+    let asked = Verification { checks, ..Verification::default() };
+    let report = all_of("suite", files, &asked, &Known::default(), &Silent, &Cancel::default());
     let report = report.unwrap_or_else(|refused| panic!("{}", render(&refused, false)));
     let text: String = report.diagnostics().map(|found| render(found, false) + "\n").collect();
     (report.diagnostics().map(|found| found.code.id).collect(), without_keys(&text))

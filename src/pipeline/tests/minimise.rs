@@ -7,7 +7,7 @@ use crate::emit::Files;
 use crate::fuse::Level;
 use crate::pipeline::verdicts::Known;
 use crate::pipeline::verify::all_of;
-use crate::pipeline::{Cancel, Options, Silent};
+use crate::pipeline::{Cancel, Silent, Verification};
 
 const MATMUL: &str = "graph \"model\"
 input x: f32[70,40]
@@ -39,7 +39,7 @@ fn note(graph: &str, template: &str, from: &str, to: &str) -> (&'static str, Opt
     let text = String::from_utf8(files[&path].clone()).unwrap();
     assert!(text.contains(from), "`{from}` in\n{text}");
     files.insert(path, text.replacen(from, to, 1).into_bytes());
-    let report = all_of("s", &files, &Options::default(), &Known::default(), &Silent, &Cancel::default()).unwrap();
+    let report = all_of("s", &files, &Verification::default(), &Known::default(), &Silent, &Cancel::default()).unwrap();
     let failed: Vec<_> = report.verdicts.iter().filter(|v| v.word == Word::Failed).collect();
     let found = &failed[0].diagnostics[0];
     let note = found.notes.iter().find_map(|note| note.strip_prefix("smallest shapes that fail alike: "));
@@ -108,7 +108,7 @@ fn nothing_is_said_where_the_wrapper_demands_no_shape() {
     let edited = text.replacen("(k[None, :] < K)", "(k[None, :] < 5)", 1);
     let edited = edited.replacen("    check(\"b\", b, (40, 50), torch.float32, a.device)\n", "", 1);
     files.insert(path, edited.into_bytes());
-    let report = all_of("s", &files, &Options::default(), &Known::default(), &Silent, &Cancel::default()).unwrap();
+    let report = all_of("s", &files, &Verification::default(), &Known::default(), &Silent, &Cancel::default()).unwrap();
     let found = report.diagnostics().next().unwrap();
     assert_eq!(found.code.id, "C003");
     assert!(!found.notes.iter().any(|note| note.starts_with("smallest")), "{:?}", found.notes);
