@@ -18,7 +18,6 @@ use crate::emit::{self, EmitOptions, Files};
 use crate::emulate;
 use crate::fuse::{self, Level};
 use crate::graph::{Graph, ValueId};
-use crate::host::HostArg;
 use crate::select::{self, Served};
 use crate::shape::{self, Shape, display};
 use crate::source::SourceFile;
@@ -34,9 +33,9 @@ const FUEL: u64 = 1 << 20;
 /// A note for a launch's diagnostic: the smallest shapes at which its kernel fails alike.
 pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<String> {
     let entry = &subject.manifest.kernels[launch.kernel];
-    let dense = |o: &Operand| match o.host_arg() {
-        HostArg::Tensor(ty) => ty.shape.as_slice() == o.entry.shape,
-        _ => false,
+    let dense = |Operand { entry, .. }: &Operand| {
+        let whole = entry.offset == 0 && shape::numel(&entry.shape) == Some(entry.storage);
+        whole && shape::is_contiguous(&entry.shape, &entry.strides)
     };
     let scratch = entry.operands.iter().any(|operand| operand.access == AccessEntry::Scratch);
     if found.class() != Class::Bug || subject.is_pristine(&entry.file) || scratch || !launch.operands.iter().all(dense) {

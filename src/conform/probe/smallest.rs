@@ -28,7 +28,7 @@ fn failure(
         return None;
     }
     let expected: Expected = super::expected(probe, kind).ok()?;
-    let failure = judged(&bound, &expected).err()?;
+    let failure = judged(&bound, &expected)?;
     Some((failure.cause.map_or(codes::VALUE_MISMATCH.id, |cause| cause.code.id), failure.what, bound))
 }
 
