@@ -109,6 +109,11 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
+    if let Some(launch) = subject.launches.iter().find(|launch| subject.unreadable(launch).is_some()) {
+        report.ended_at = Some(launch.layer.clone());
+        report.word = Word::NotVerified;
+        return Ok(report);
+    }
     match Chain::start(subject).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
@@ -163,6 +168,9 @@ struct Chain<'s> {
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
     fn start(subject: &'s Subject) -> Result<Chain<'s>> {
+        if let Some(error) = subject.unreadable.get("run") {
+            return Err(Box::new(error.clone()));
+        }
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {

@@ -8,6 +8,8 @@
 //! and once more with a NaN and both infinities among the activations, which must come out at the same
 //! places.
 //!
+//! Where launches are sampled, see [`super::sampled`].
+//!
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
@@ -17,27 +19,35 @@ use std::sync::Arc;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::compare::Comparison;
 use crate::conform::diagnose::Finding;
-use crate::conform::execute::{Cost, Executor};
+use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, planned, prepare, special};
+use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, planned, prepare, sampled, special};
 use crate::diag::{Class, Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{OperandEntry, SlotEntry};
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{NodeId, ValueId};
 use crate::host::{self, Event};
 use crate::reference::{self, Env, Math};
+use crate::rng::Seed;
 use crate::shape::{Shape, Strides};
 use crate::tensor::{Storage, Tensor};
 use crate::tolerance::Precision;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
+    if let Some(error) = subject.unreadable(launch) {
+        return Verdict::fault(error.clone());
+    }
     match passes(subject, executor, launch) {
         Ok(Outcome { error, exact, mismatch, cost }) => Verdict {
             bit_equal: Some(exact),
-            word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
+            word: match &mismatch {
+                Some(mismatch) => Word::of(mismatch.class()),
+                None if cost.sampled => Word::Sampled,
+                None => Word::Verified,
+            },
             error: Some(error),
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
@@ -65,6 +75,9 @@ fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item =
 
 /// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
 fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
+    if executor.samples() {
+        accesses(subject, executor, launch)?;
+    }
     let structure = pass(subject, executor, launch, Kind::Structure)?;
     if structure.mismatch.is_some() {
         return Ok(structure);
@@ -102,18 +115,15 @@ impl Trial {
         kind: Kind,
         change: &dyn Fn(&mut Env),
     ) -> Result<Trial> {
-        let graph = &subject.imported;
-        let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-        let nodes = upstream(graph, &[launch.output], &given);
-        let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.seed, &mut env)?;
-        for value in missing {
-            env.set(value, subject.weight(value)?);
-        }
+        let (nodes, mut env) = drawn(subject, launch, kind)?;
         change(&mut env);
         let storages = storages(subject, launch, &mut env)?;
-        let (got, cost) = emulated(subject, executor, launch, storages)?;
-        let expected = Expected::of(subject, launch, &nodes, env, kind)?;
+        let Emulated { output: got, written, cost } = emulated(subject, executor, launch, storages, false)?;
+        let mut expected = Expected::of(subject, launch, &nodes, env, kind)?;
+        let got = match written {
+            Some(written) => sampled::restricted(got, &expected.tensor, &mut expected.derived, &written),
+            None => got,
+        };
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Trial { got, expected, comparison, cost })
     }
@@ -121,6 +131,29 @@ impl Trial {
     fn finding(&self, launch: &Launch) -> Option<Finding> {
         diagnose::examine(&output_name(launch), &self.got, &self.expected.tensor, &self.expected.derived, &self.comparison)
     }
+}
+
+/// The nodes that a launch computes, and what enters them.
+fn drawn(subject: &Subject, launch: &Launch, kind: Kind) -> Result<(Vec<NodeId>, Env)> {
+    let graph = &subject.imported;
+    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+    let nodes = upstream(graph, &[launch.output], &given);
+    let mut env = Env::new();
+    let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.seed, &mut env)?;
+    for value in missing {
+        env.set(value, subject.weight(value)?);
+    }
+    Ok((nodes, env))
+}
+
+/// What a launch touches, when its values are only sampled.
+fn accesses(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<()> {
+    if sampled::programs(executor, &traced(subject, launch)?, seed_of(subject, launch))?.is_none() {
+        return Ok(());
+    }
+    let (_, mut env) = drawn(subject, launch, Kind::Numerics)?;
+    let storages = storages(subject, launch, &mut env)?;
+    emulated(subject, executor, launch, storages, true).map(drop)
 }
 
 fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> Result<Outcome> {
@@ -238,12 +271,35 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Sto
     launch.operands.iter().map(storage).collect()
 }
 
-/// Runs the wrapper's launches on the storages and reads the output back.
-fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost)> {
+struct Emulated {
+    output: Tensor,
+    /// Which elements of the output were computed, where only some programs ran.
+    written: Option<Vec<bool>>,
+    cost: Cost,
+}
+
+/// What the wrapper does.
+fn traced(subject: &Subject, launch: &Launch) -> Result<host::Trace> {
     let kernel = &subject.manifest.kernels[launch.kernel];
     let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
-    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
+    host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)
+}
+
+/// What the choice of programs depends on.
+fn seed_of(subject: &Subject, launch: &Launch) -> Seed {
+    Seed::derive(subject.seed, &launch.layer)
+}
+
+/// Runs the wrapper's launches on the storages and reads the output back. Of launches that are sampled only the
+/// `accesses`, or only some programs.
+fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>, accesses: bool) -> Result<Emulated> {
+    let trace = traced(subject, launch)?;
     planned::agree(subject, launch, &trace)?;
+    let extent = match sampled::programs(executor, &trace, seed_of(subject, launch))? {
+        Some(_) if accesses => Extent::Accesses,
+        Some(programs) => Extent::Programs(programs),
+        None => Extent::Whole,
+    };
     let mut memory = Memory::default();
     let mut output = None;
     for (operand, lanes) in launch.operands.iter().zip(storages) {
@@ -257,14 +313,21 @@ fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: V
     for event in &trace.events {
         match event {
             Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
-            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
+            Event::Launch(kernel) => cost.add(executor.run(&mut memory, kernel, &extent)?),
         }
     }
     let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, &memory, launch, buffer)?;
-    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
+    let written = if cost.sampled {
+        let undefined = memory.buffers[buffer.0].undefined.as_ref();
+        let places = layout::positions(&output.entry.shape, &output.entry.strides, output.entry.offset);
+        Some(places.map(|at| undefined.is_none_or(|bits| !bits.get(at))).collect())
+    } else {
+        covered(subject, &memory, launch, buffer)?;
+        None
+    };
+    let lanes = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
     let shape = Shape::from_slice(subject.imported.shape(launch.output));
-    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
+    Ok(Emulated { output: lanes.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, written, cost })
 }
 
 /// Every element of the output was written.

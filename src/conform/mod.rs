@@ -8,7 +8,7 @@
 //! [`constant`] tells an output that is dead by construction from one that died. [`diagnose`] says why values are wrong, from further runs on changed inputs
 //! ([`counterfactual`]), and [`causes`] names lines of the file; [`verdict`] is what is said. What no launch
 //! reaches is compared with what the manifest gives ([`unreached`]). [`sample`] computes the elements that
-//! `layers/*.json` holds, [`probe`] runs the fusion anchors of templates.
+//! `layers/*.json` holds, [`sampled`] lets some programs of a launch stand for all, [`probe`] runs the fusion anchors of templates.
 
 pub mod alive;
 pub mod bound;
@@ -31,6 +31,7 @@ pub mod planned;
 pub mod prepare;
 pub mod probe;
 pub mod sample;
+pub mod sampled;
 pub mod special;
 pub mod stored;
 pub mod subject;
