@@ -15,6 +15,7 @@ use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::kernel::{covered, lost};
+use crate::conform::outputs::{difference, unexpected, worst};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
@@ -384,37 +385,6 @@ impl<'s> Chain<'s> {
             }
         }
         Ok(())
-    }
-}
-
-/// An output that is not what the user expects.
-fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
-    if error <= allowed {
-        return None;
-    }
-    let what = format!("output {output} is off by {error:.3e} from the expected values, but {allowed:.3e} is allowed");
-    let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what).in_file(format!("{}/run.py", subject.name));
-    Some(if of_reference <= allowed {
-        diagnostic
-            .note("the reference agrees with the expected values")
-            .help("compare run.py's launches and buffers with the manifest's")
-    } else {
-        let note = format!("the reference is off by {of_reference:.3e} from them, too");
-        diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
-    })
-}
-
-/// The largest, NaN when one of them is.
-fn worst(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
-}
-
-/// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.
-fn difference(a: f64, b: f64) -> f64 {
-    match (a.is_finite(), b.is_finite()) {
-        (true, true) => (a - b).abs(),
-        (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,
-        (false, _) | (_, false) => f64::NAN,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, [`chain`] the
-//! whole model against the reference's outputs ([`truth`]); [`execute`] runs what host code did, with
+//! whole model against the reference's outputs ([`truth`], [`outputs`]); [`execute`] runs what host code did, with
 //! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
 //! make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
 //! [`constant`] tells an output that is dead by construction from one that died. [`diagnose`] says why values are wrong, from further runs on changed inputs
@@ -27,6 +27,7 @@ pub mod inputs;
 pub mod kernel;
 pub mod layout;
 pub mod npy;
+pub mod outputs;
 pub mod planned;
 pub mod prepare;
 pub mod probe;

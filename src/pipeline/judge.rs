@@ -36,12 +36,14 @@ pub(super) fn judge(
     let modules = Arc::clone(&subject.modules);
     let emulating =
         emulate::Options { threads: asked.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
+    let whole = Executor::new(&modules, emulating.clone());
     let executor = match asked.scope {
         VerifyScope::Sampled => Executor::new(&modules, emulating).sampling(),
         VerifyScope::Unique | VerifyScope::All | VerifyScope::None => Executor::new(&modules, emulating),
     };
     let selected = selected(subject, asked.only.as_deref())?;
     let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
+    subject.seed = seeds.first();
     let data = data::read(subject, &asked.data, asked.only.as_deref(), &selected)?;
     let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, cancel };
     let mut report = Report {
@@ -114,7 +116,7 @@ pub(super) fn judge(
     if let Some(data) = data {
         observer.stage("given data", 0);
         subject.seed = seeds.first();
-        report.on_data = Some(data::run(subject, &trials.executor, data, &failed, cancel)?);
+        report.on_data = Some(data::run(subject, &whole, data, &failed, cancel)?);
     }
     Ok(report)
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use decompose::conform::verdict::Word;
-use decompose::pipeline::{self, Cancel, Report, Silent, Verification, VerifyScope};
+use decompose::pipeline::{self, Cancel, GivenFile, GivenFiles, Report, Silent, Verification, VerifyScope};
 
+use crate::given::floats;
 use crate::support::{edit, kernel_file, suite_of};
 
 /// 80 programs of a ReLU, and a pool of fewer than are sampled.
@@ -104,6 +105,28 @@ fn values_are_checked_where_they_were_computed() {
     assert!(wrong("tile < 0") && wrong("tile != 0") && wrong("tile != 79"), "everywhere, the first, the last");
     let one = (20..40).filter(|program| wrong(&format!("tile != {program}"))).count();
     assert!((10..20).contains(&one), "of 20 programs {one} were chosen");
+}
+
+#[test]
+fn given_data_are_never_sampled() {
+    let (guard, suite) = suite_of(LARGE);
+    let [x, y] = ["x.npy", "y.npy"].map(|name| guard.path().join(name));
+    let wave = |i: usize| (i as f32 * 0.37).sin();
+    floats(&x, &[1, 8, 80, 128], wave);
+    let file = |path: &Path| vec![GivenFile { name: None, path: path.to_owned() }];
+    let asked = Verification {
+        scope: VerifyScope::Sampled,
+        only: Some("relu".to_owned()),
+        data: GivenFiles { inputs: file(&x), expected: file(&y) },
+        ..Verification::default()
+    };
+    // One wrong element, somewhere: the others are right, whichever programs are chosen.
+    for wrong in [None, Some(40 * 1024 + 7)] {
+        floats(&y, &[1, 8, 80, 128], |i| if Some(i) == wrong { 9.0 } else { wave(i).max(0.0) });
+        let report = pipeline::verify(&suite, &asked, &Silent, &Cancel::default()).unwrap();
+        let word = report.on_data.as_ref().unwrap().word;
+        assert_eq!(word, if wrong.is_some() { Word::Failed } else { Word::Verified });
+    }
 }
 
 #[test]
