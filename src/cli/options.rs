@@ -83,8 +83,13 @@ pub fn fuse_level(args: &KernelArgs) -> Result<Level> {
 }
 
 pub fn verify_scope(text: &str) -> Result<VerifyScope> {
-    let offered = [("unique", VerifyScope::Unique), ("all", VerifyScope::All), ("none", VerifyScope::None)];
-    choice("--verify", text, &offered, &["sampled"])
+    let offered = [
+        ("unique", VerifyScope::Unique),
+        ("all", VerifyScope::All),
+        ("sampled", VerifyScope::Sampled),
+        ("none", VerifyScope::None),
+    ];
+    choice("--verify", text, &offered, &[])
 }
 
 pub fn weights(text: &str) -> Result<Weights> {

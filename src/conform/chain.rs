@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
+use crate::conform::outputs::{difference, unexpected, worst};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
@@ -109,6 +110,11 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
+    if let Some(launch) = subject.launches.iter().find(|launch| subject.unreadable(launch).is_some()) {
+        report.ended_at = Some(launch.layer.clone());
+        report.word = Word::NotVerified;
+        return Ok(report);
+    }
     match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
@@ -163,6 +169,9 @@ struct Chain<'s> {
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
     fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
+        if let Some(error) = subject.unreadable.get("run") {
+            return Err(Box::new(error.clone()));
+        }
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {
@@ -395,37 +404,6 @@ impl<'s> Chain<'s> {
             }
         }
         Ok(())
-    }
-}
-
-/// An output that is not what the user expects.
-fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
-    if error <= allowed {
-        return None;
-    }
-    let what = format!("output {output} is off by {error:.3e} from the expected values, but {allowed:.3e} is allowed");
-    let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what).in_file(format!("{}/run.py", subject.name));
-    Some(if of_reference <= allowed {
-        diagnostic
-            .note("the reference agrees with the expected values")
-            .help("compare run.py's launches and buffers with the manifest's")
-    } else {
-        let note = format!("the reference is off by {of_reference:.3e} from them, too");
-        diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
-    })
-}
-
-/// The largest, NaN when one of them is.
-fn worst(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
-}
-
-/// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.
-fn difference(a: f64, b: f64) -> f64 {
-    match (a.is_finite(), b.is_finite()) {
-        (true, true) => (a - b).abs(),
-        (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,
-        (false, _) | (_, false) => f64::NAN,
     }
 }
 

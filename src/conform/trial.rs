@@ -11,16 +11,17 @@ use std::sync::Arc;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::compare::Comparison;
 use crate::conform::diagnose::Finding;
-use crate::conform::execute::{Cost, Executor};
+use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
-use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare};
+use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare, sampled};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{OperandEntry, SlotEntry};
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{NodeId, ValueId};
 use crate::host::{self, Event};
 use crate::reference::{self, Env, Math};
+use crate::rng::Seed;
 use crate::shape::{Shape, Strides};
 use crate::tensor::{Storage, Tensor};
 use crate::tolerance::Precision;
@@ -62,16 +63,94 @@ impl Bench<'_> {
 
     /// Runs the launch on these elements.
     pub fn run(&self, kind: Kind, given: &Elements) -> Result<Trial> {
-        let Bench { subject, executor, launch } = *self;
+        let Bench { subject, executor: _, launch } = *self;
         let mut env = given.env.clone();
         let kept = given.weights.take();
         let storages = storages(subject, launch, &mut env, kept)?;
-        let (got, cost, memory) = emulated(subject, executor, launch, storages)?;
+        let Emulated { output, written, cost, memory } = self.emulated(storages, false)?;
         given.weights.replace(weights_of(launch, memory));
-        let expected = Expected::of(subject, launch, &self.nodes(), env, kind)?;
+        let mut expected = Expected::of(subject, launch, &self.nodes(), env, kind)?;
+        let got = match written {
+            Some(written) => sampled::restricted(output, &expected.tensor, &mut expected.derived, &written),
+            None => output,
+        };
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Trial { got, expected, comparison, cost })
     }
+
+    /// Runs what a launch touches, where its values are only sampled.
+    pub fn accesses(&self) -> Result<()> {
+        let Bench { subject, executor, launch } = *self;
+        if sampled::programs(executor, &self.traced()?, self.seed())?.is_none() {
+            return Ok(());
+        }
+        let mut env = self.inputs(Kind::Numerics)?.env;
+        self.emulated(storages(subject, launch, &mut env, HashMap::new())?, true).map(drop)
+    }
+
+    /// What the wrapper does.
+    fn traced(&self) -> Result<host::Trace> {
+        let kernel = &self.subject.manifest.kernels[self.launch.kernel];
+        let args: Vec<_> = self.launch.operands.iter().map(Operand::host_arg).collect();
+        host::trace_launch(&self.subject.modules, &module_name(&kernel.file), "launch", &args)
+    }
+
+    /// What the choice of programs depends on.
+    fn seed(&self) -> Seed {
+        Seed::derive(self.subject.seed, &self.launch.layer)
+    }
+
+    /// Runs the wrapper's launches on the storages, one buffer an operand, and reads the output back. Of launches
+    /// that are sampled only the `accesses`, or only some programs.
+    fn emulated(&self, storages: Vec<Storage>, accesses: bool) -> Result<Emulated> {
+        let Bench { subject, executor, launch } = *self;
+        let trace = self.traced()?;
+        planned::agree(subject, launch, &trace)?;
+        let extent = match sampled::programs(executor, &trace, self.seed())? {
+            Some(_) if accesses => Extent::Accesses,
+            Some(programs) => Extent::Programs(programs),
+            None => Extent::Whole,
+        };
+        let mut memory = Memory::default();
+        let mut output = None;
+        for (operand, lanes) in launch.operands.iter().zip(storages) {
+            if operand.written() {
+                output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
+            } else {
+                let buffer = memory.insert(&operand.entry.name, lanes);
+                memory.protect(buffer, true);
+            }
+        }
+        let mut cost = Cost::default();
+        for event in &trace.events {
+            match event {
+                Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
+                Event::Launch(kernel) => cost.add(executor.run(&mut memory, kernel, &extent)?),
+            }
+        }
+        let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
+        let written = if cost.sampled {
+            let undefined = memory.buffers[buffer.0].undefined.as_ref();
+            let places = layout::positions(&output.entry.shape, &output.entry.strides, output.entry.offset);
+            Some(places.map(|at| undefined.is_none_or(|bits| !bits.get(at))).collect())
+        } else {
+            covered(subject, executor, &memory, launch, buffer)?;
+            None
+        };
+        let lanes = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
+        let shape = Shape::from_slice(subject.imported.shape(launch.output));
+        let output = lanes.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?;
+        Ok(Emulated { output, written, cost, memory })
+    }
+}
+
+/// What the wrapper's launches left.
+struct Emulated {
+    output: Tensor,
+    /// Which elements were written, where only some programs ran.
+    written: Option<Vec<bool>>,
+    cost: Cost,
+    memory: Memory,
 }
 
 /// Elements of what enters a launch. What `prepare` makes of its weights is kept from one run to the next: a
@@ -203,36 +282,6 @@ fn weights_of(launch: &Launch, memory: Memory) -> HashMap<String, Storage> {
     let operands = launch.operands.iter().zip(memory.buffers);
     let weights = operands.filter(|(operand, _)| matches!(operand.slot, SlotEntry::Weight(_)));
     weights.map(|(operand, buffer)| (operand.entry.name.clone(), buffer.lanes)).collect()
-}
-
-/// Runs the wrapper's launches on the storages, one buffer an operand, and reads the output back.
-fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost, Memory)> {
-    let kernel = &subject.manifest.kernels[launch.kernel];
-    let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
-    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
-    planned::agree(subject, launch, &trace)?;
-    let mut memory = Memory::default();
-    let mut output = None;
-    for (operand, lanes) in launch.operands.iter().zip(storages) {
-        if operand.written() {
-            output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
-        } else {
-            let buffer = memory.insert(&operand.entry.name, lanes);
-            memory.protect(buffer, true);
-        }
-    }
-    let mut cost = Cost::default();
-    for event in &trace.events {
-        match event {
-            Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
-            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
-        }
-    }
-    let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, executor, &memory, launch, buffer)?;
-    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
-    let shape = Shape::from_slice(subject.imported.shape(launch.output));
-    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost, memory))
 }
 
 /// Every element of the output was written.

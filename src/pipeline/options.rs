@@ -87,6 +87,8 @@ pub enum VerifyScope {
     Unique,
     /// Each launch, and the whole chain.
     All,
+    /// Each kernel once: the accesses of every program, the values of some.
+    Sampled,
     None,
 }
 
