@@ -46,6 +46,21 @@ impl Storage {
         }
     }
 
+    /// Whether all lanes are equal, a NaN being equal to a NaN.
+    pub fn is_same(&self, other: &Storage) -> bool {
+        fn same<T: Copy + PartialEq>(a: &[T], b: &[T]) -> bool {
+            // Only a NaN differs from itself.
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a != a && b != b))
+        }
+        match (self, other) {
+            (Storage::F64(a), Storage::F64(b)) => same(a, b),
+            (Storage::F32(a), Storage::F32(b)) => same(a, b),
+            (Storage::I64(a), Storage::I64(b)) => a == b,
+            (Storage::Bool(a), Storage::Bool(b)) => a == b,
+            (Storage::F64(_) | Storage::F32(_) | Storage::I64(_) | Storage::Bool(_), _) => false,
+        }
+    }
+
     /// One lane as `f64` (exact but for integers beyond 2⁵³).
     pub fn get_f64(&self, index: usize) -> f64 {
         match self {
@@ -87,6 +102,11 @@ impl Tensor {
         let shape = shape.into();
         let len = shape::numel(&shape).expect("invariant: a tensor's size was checked before it is allocated");
         Tensor { dtype, shape, storage: Storage::zeros(dtype.carrier(), len) }
+    }
+
+    /// Whether dtype, shape and lanes are the same ([`Storage::is_same`]).
+    pub fn is_same(&self, other: &Tensor) -> bool {
+        self.dtype == other.dtype && self.shape == other.shape && self.storage.is_same(&other.storage)
     }
 
     pub fn dtype(&self) -> DType {
@@ -137,5 +157,19 @@ impl Tensor {
     pub fn reshaped(self, shape: impl Into<Shape>) -> Option<Tensor> {
         let shape = shape.into();
         (shape::numel(&shape) == Some(self.len())).then_some(Tensor { shape, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_the_same_as_itself_alone() {
+        let of = |lanes: [f32; 2]| Tensor::from_f32(Shape::from_slice(&[2]), lanes.to_vec());
+        assert!(of([f32::NAN, 1.0]).is_same(&of([f32::NAN, 1.0])));
+        assert!(of([0.0, 1.0]).is_same(&of([-0.0, 1.0])));
+        assert!(!of([f32::NAN, 1.0]).is_same(&of([1.0, 1.0])));
+        assert!(!of([1.0, 2.0]).is_same(&Tensor::from_f32(Shape::from_slice(&[1, 2]), vec![1.0, 2.0])));
     }
 }

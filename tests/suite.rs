@@ -22,6 +22,8 @@ mod own_operators;
 mod pages;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
+#[path = "suite/special.rs"]
+mod special;
 #[path = "suite/support.rs"]
 mod support;
 #[path = "suite/tutorials.rs"]

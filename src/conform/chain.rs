@@ -14,14 +14,14 @@ use std::collections::{BTreeSet, HashMap};
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
-use crate::conform::kernel::{covered, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
+use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
 use crate::conform::{alive, compare, diagnose, layout, planned};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emit::manifest::SlotEntry;
+use crate::emit::manifest::{AccessEntry, SlotEntry};
 use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
 use crate::host::{self, Event, HostArg, KernelLaunch, Trace};
@@ -223,7 +223,9 @@ impl<'s> Chain<'s> {
                 return Ok(());
             }
             self.weights.load(kernel, &mut self.memory)?;
+            self.protect(launch, true)?;
             report.cost.add(executor.launch(&mut self.memory, kernel)?);
+            self.protect(launch, false)?;
             launched.push(kernel);
             current = (launched.len() < entry.launches.len()).then_some(launch);
             if current.is_none() {
@@ -240,6 +242,19 @@ impl<'s> Chain<'s> {
         }
         self.weights.rest_as_planned()?;
         self.outputs(report)
+    }
+
+    /// Lets a launch store to what it writes alone, among the manifest's operands, or no longer so.
+    fn protect(&mut self, launch: &Launch, read_only: bool) -> Result<()> {
+        let (written, read): (Vec<_>, Vec<_>) = launch.operands.iter().partition(|operand| operand.written());
+        let written = written.iter().map(|o| self.storage_of(&o.slot)).collect::<Result<Vec<_>>>()?;
+        for operand in read.iter().filter(|operand| operand.entry.access == AccessEntry::Read) {
+            let storage = self.storage_of(&operand.slot)?;
+            if !written.contains(&storage) {
+                self.memory.protect(BufferId(storage), read_only);
+            }
+        }
+        Ok(())
     }
 
     /// Compares one launch's output with the reference on the inputs that lie in memory.
@@ -334,9 +349,11 @@ impl<'s> Chain<'s> {
             let error = distance(&|i| got[i]);
             let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
             let largest = finite.fold(0.0, f64::max);
-            // A chain that happens to be exact still leaves one rounding, and no output is held closer than
+            // A chain of floats that happens to be exact still leaves one rounding, and no output is held closer than
             // the launch that writes it is by itself.
-            let rounding = 2.0 * tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) * largest;
+            let unit =
+                if graph.dtype(output).is_float() { tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) } else { 0.0 };
+            let rounding = 2.0 * unit * largest;
             let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(rounding);
             let allowed = chain.max(self.bounds.get(&tensor.storage.0).copied().unwrap_or(0.0));
             report.max_abs_err = report.max_abs_err.max(error);

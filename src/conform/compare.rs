@@ -214,7 +214,8 @@ pub fn display_index(index: &[usize]) -> String {
 impl std::fmt::Display for Worst {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let at = display_index(&self.index);
-        write!(f, "at {at}: got {}, expected {} ± {:.2e}", self.got, self.expected, self.bound)
+        write!(f, "at {at}: got {}, expected {}", self.got, self.expected)?;
+        if self.expected.is_finite() { write!(f, " ± {:.2e}", self.bound) } else { Ok(()) }
     }
 }
 

@@ -5,32 +5,21 @@
 //!    that a dropped term or a wrong coordinate cannot hide;
 //! 2. *numerics*: seeded real numbers under a derived bound.
 //!
-//! and once more with a NaN and both infinities among the activations, which must come out at the same
-//! places.
+//! and again with numbers that are none, or extreme, among the activations ([`special`]).
 //!
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use crate::conform::bound::{Derived, Inputs, derive};
-use crate::conform::compare::Comparison;
-use crate::conform::diagnose::Finding;
+use crate::conform::bound::Inputs;
 use crate::conform::execute::{Cost, Executor};
-use crate::conform::inputs::{self, Kind};
-use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
+use crate::conform::inputs::Kind;
+use crate::conform::subject::{Launch, Subject};
+use crate::conform::trial::Bench;
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{causes, compare, counterfactual, diagnose, exact, layout, planned, prepare, special};
-use crate::diag::{Class, Diagnostic, Place, Result, codes};
-use crate::emit::manifest::{OperandEntry, SlotEntry};
-use crate::emulate::{self, BufferId, Memory, View};
-use crate::graph::{NodeId, ValueId};
-use crate::host::{self, Event};
-use crate::reference::{self, Env, Math};
-use crate::shape::{Shape, Strides};
-use crate::tensor::{Storage, Tensor};
-use crate::tolerance::Precision;
+use crate::conform::{causes, counterfactual, planned, special};
+use crate::diag::{Class, Diagnostic, Result, codes};
+use crate::reference::Env;
+use crate::tensor::Tensor;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
@@ -64,15 +53,17 @@ fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item =
 
 /// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
 fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
-    let structure = pass(subject, executor, launch, Kind::Structure)?;
+    let bench = Bench { subject, executor, launch };
+    let structure = pass(bench, Kind::Structure, &bench.inputs(Kind::Structure)?)?;
     if structure.mismatch.is_some() {
         return Ok(structure);
     }
-    let numerics = Outcome { exact: structure.exact, ..pass(subject, executor, launch, Kind::Numerics)? };
+    let inputs = bench.inputs(Kind::Numerics)?;
+    let numerics = Outcome { exact: structure.exact, ..pass(bench, Kind::Numerics, &inputs)? };
     if numerics.mismatch.is_some() {
         return Ok(numerics);
     }
-    let mismatch = special_values(subject, executor, launch)?;
+    let mismatch = special::pass(bench, &inputs)?;
     Ok(Outcome { mismatch, ..numerics })
 }
 
@@ -84,43 +75,14 @@ struct Outcome {
     cost: Cost,
 }
 
-/// What one run gave, and what it should.
-struct Trial {
-    got: Tensor,
-    expected: Expected,
-    comparison: Comparison,
-    cost: Cost,
-}
-
-impl Trial {
-    /// Runs the launch on the inputs of a pass, changed by `change`.
-    fn run(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind, change: &dyn Fn(&mut Env)) -> Result<Trial> {
-        let graph = &subject.imported;
-        let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-        let nodes = upstream(graph, &[launch.output], &given);
-        let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, subject.manifest.seed, &mut env)?;
-        for value in missing {
-            env.set(value, subject.weight(value)?);
-        }
-        change(&mut env);
-        let storages = storages(subject, launch, &mut env)?;
-        let (got, cost) = emulated(subject, executor, launch, storages)?;
-        let expected = Expected::of(subject, launch, &nodes, env, kind)?;
-        let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
-        Ok(Trial { got, expected, comparison, cost })
-    }
-
-    fn finding(&self, launch: &Launch) -> Option<Finding> {
-        diagnose::examine(&output_name(launch), &self.got, &self.expected.tensor, &self.expected.derived, &self.comparison)
-    }
-}
-
-fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> Result<Outcome> {
-    let trial = Trial::run(subject, executor, launch, kind, &|_| {})?;
+fn pass(bench: Bench, kind: Kind, inputs: &Env) -> Result<Outcome> {
+    let Bench { subject, executor: _, launch } = bench;
+    let trial = bench.run(kind, inputs.clone(), Inputs::OwnLaw)?;
     let mismatch = trial.finding(launch).map(|finding| {
         let right = |change: &dyn Fn(&mut Env)| {
-            Trial::run(subject, executor, launch, kind, change).is_ok_and(|trial| trial.comparison.passed())
+            let mut env = inputs.clone();
+            change(&mut env);
+            bench.run(kind, env, Inputs::OwnLaw).is_ok_and(|trial| trial.comparison.passed())
         };
         let evidence = counterfactual::gather(subject, launch, &right);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
@@ -131,170 +93,6 @@ fn pass(subject: &Subject, executor: &Executor, launch: &Launch, kind: Kind) -> 
 
 /// What a launch computes on the numerics pass's inputs.
 pub fn output(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Tensor> {
-    Ok(Trial::run(subject, executor, launch, Kind::Numerics, &|_| {})?.got)
-}
-
-/// Whether NaN and infinities come out where they should.
-fn special_values(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Option<Diagnostic>> {
-    let graph = &subject.imported;
-    let operands: Vec<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-    let change = |env: &mut Env| special::scatter(graph, &launch.covers, &operands, env);
-    let trial = Trial::run(subject, executor, launch, Kind::Numerics, &change)?;
-    // Only where numbers are not finite: finite ones were held to their bounds before. Where no bound holds
-    // (a number that fp32 rounds to 0, times infinity), nothing is said.
-    let (got, expected) = (reference::floats(trial.got.storage()), reference::floats(trial.expected.tensor.storage()));
-    let derived = &trial.expected.derived;
-    let strange = |at: usize| {
-        let (y, r) = (got[at], expected[at]);
-        let opposite = y.is_infinite() && r.is_infinite() && y != r;
-        (y.is_nan() != r.is_nan() || y.is_finite() != r.is_finite() || opposite)
-            && (r.is_nan() || derived.bound_at(at).is_finite())
-    };
-    if trial.comparison.non_finite_equal || !(0..got.len()).any(strange) {
-        return Ok(None);
-    }
-    Ok(trial.finding(launch).map(|finding| causes::located(subject, launch, finding, special::NAME, None)))
-}
-
-/// What the output must be.
-pub struct Expected {
-    pub tensor: Arc<Tensor>,
-    pub derived: Derived,
-}
-
-impl Expected {
-    /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
-    /// `launch` is held to: equality where every node is exact on these operands, else a bound.
-    pub fn of(subject: &Subject, launch: &Launch, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<Expected> {
-        let graph = &subject.imported;
-        if kind == Kind::Structure {
-            let mut single = env.clone();
-            reference::evaluate(graph, nodes, &mut single, Math::Unrounded)?;
-            let kept = subject.precision == Precision::Ieee || exact::survives_splitting(graph, nodes, &single);
-            if kept && exact::is_exact(graph, nodes, &single) {
-                let tensor = single.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
-                return Ok(Expected { tensor, derived: Derived::exact() });
-            }
-        }
-        reference::evaluate(graph, nodes, &mut env, Math::F64)?;
-        let derived = derive(graph, nodes, &env, subject.precision, Inputs::OwnLaw)?;
-        let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
-        Ok(Expected { tensor, derived })
-    }
-}
-
-/// The storage of each operand: its elements where its layout has them, nothing yet for the output.
-fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Storage>> {
-    let graph = &subject.imported;
-    let bases: Vec<&str> = launch
-        .operands
-        .iter()
-        .filter_map(|operand| match &operand.slot {
-            SlotEntry::Weight(base) => Some(base.as_str()),
-            SlotEntry::Input(_) | SlotEntry::Buffer(_) => None,
-        })
-        .collect();
-    let weights = prepare::values(&subject.rewritten, &bases, |name| {
-        let value = graph.find(name).ok_or_else(|| {
-            Box::new(
-                Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph"))
-                    .in_file(&subject.name),
-            )
-        })?;
-        env.get(value).cloned().map_or_else(|| subject.weight(value), Ok)
-    })?;
-    let storage = |operand: &Operand| {
-        let entry = &operand.entry;
-        match (&operand.slot, operand.imported) {
-            _ if operand.written() => Ok(Storage::zeros(operand.dtype.carrier(), entry.storage)),
-            (SlotEntry::Weight(base), _) => Ok(weights[base].storage().clone()),
-            (SlotEntry::Input(_) | SlotEntry::Buffer(_), Some(value)) => {
-                let tensor = env.get(value).cloned().ok_or_else(|| lost(subject, value))?;
-                let storage = layout::scatter(&tensor, entry);
-                if entry.storage < tensor.len() {
-                    // A layout that reads one place as several elements decides what the operand is.
-                    let read = layout::gather(&storage, tensor.dtype(), entry);
-                    env.set(value, read.reshaped(Shape::from_slice(tensor.shape())).ok_or_else(|| lost(subject, value))?);
-                }
-                Ok(storage)
-            }
-            (SlotEntry::Input(_) | SlotEntry::Buffer(_), None) => {
-                let what = format!("operand {} of {} lies in a buffer, but is no value of the model", entry.name, launch.layer);
-                Err(Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(&subject.name)))
-            }
-        }
-    };
-    launch.operands.iter().map(storage).collect()
-}
-
-/// Runs the wrapper's launches on the storages and reads the output back.
-fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost)> {
-    let kernel = &subject.manifest.kernels[launch.kernel];
-    let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
-    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
-    planned::agree(subject, launch, &trace)?;
-    let mut memory = Memory::default();
-    let mut output = None;
-    for (operand, lanes) in launch.operands.iter().zip(storages) {
-        if operand.written() {
-            output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
-        } else {
-            memory.insert(&operand.entry.name, lanes);
-        }
-    }
-    let mut cost = Cost::default();
-    for event in &trace.events {
-        match event {
-            Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
-            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
-        }
-    }
-    let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, &memory, launch, buffer)?;
-    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
-    let shape = Shape::from_slice(subject.imported.shape(launch.output));
-    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
-}
-
-/// Every element of the output was written.
-pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
-    let Some(output) = launch.operands.iter().find(|o| o.written()) else { return Ok(()) };
-    let origin = output.entry.offset as usize;
-    let (shape, strides) = (Shape::from_slice(&output.entry.shape), Strides::from_slice(&output.entry.strides));
-    let view = View { buffer, pointer: origin, shape, strides, origin };
-    match emulate::coverage(memory, &view) {
-        None => Ok(()),
-        Some(fault) => {
-            let kernel = &subject.manifest.kernels[launch.kernel];
-            let launched: Vec<String> = kernel.launches.iter().map(|l| format!("{:?} of {}", l.grid, l.function)).collect();
-            let fault = fault.note(format!("layer: {}", launch.layer)).note(format!("planned grid: {}", launched.join(", ")));
-            let axes = gap_axes(memory, buffer, &output.entry);
-            let fault = *causes::behind(subject, launch, Box::new(fault), Some(&axes));
-            let place = fault.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
-            Err(Box::new(Diagnostic { place, ..fault }))
-        }
-    }
-}
-
-/// Axes along which some indices have no missing element: what makes these indices is where to look.
-fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usize> {
-    let Some(undefined) = &memory.buffers[buffer.0].undefined else { return Vec::new() };
-    let mut missing: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entry.shape.len()];
-    for (flat, at) in layout::positions(&entry.shape, &entry.strides, entry.offset).enumerate() {
-        if undefined.get(at) {
-            let index = compare::unflatten(flat, &entry.shape);
-            for (set, i) in missing.iter_mut().zip(index) {
-                set.insert(i);
-            }
-        }
-    }
-    (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
-}
-
-fn output_name(launch: &Launch) -> String {
-    launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
-}
-
-pub fn lost(subject: &Subject, value: ValueId) -> Box<Diagnostic> {
-    Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for {}", subject.imported.value(value).name)))
+    let bench = Bench { subject, executor, launch };
+    Ok(bench.run(Kind::Numerics, bench.inputs(Kind::Numerics)?, Inputs::OwnLaw)?.got)
 }

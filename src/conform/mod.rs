@@ -1,7 +1,7 @@
 //! Emulated kernels against the reference: cases, comparison, diagnosis.
 //!
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
-//! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, [`chain`] the
+//! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`trial`]), [`chain`] the
 //! whole model against the reference's outputs ([`truth`]); [`execute`] runs what host code did, with
 //! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
 //! make the judgement. [`diagnose`] says why values are wrong, from further runs on changed inputs
@@ -30,6 +30,7 @@ pub mod sample;
 pub mod special;
 pub mod stored;
 pub mod subject;
+pub mod trial;
 pub mod truth;
 pub mod unreached;
 pub mod verdict;

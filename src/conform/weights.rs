@@ -140,7 +140,7 @@ impl<'s> Weights<'s> {
         let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned))?;
         let expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new))?;
         match own.into_iter().next() {
-            Some(tensor) if tensor == *expected[name] => Ok(tensor),
+            Some(tensor) if tensor.is_same(&expected[name]) => Ok(tensor),
             Some(_) | None => {
                 let what = format!("prepare computes other elements for {name} than the manifest's graph");
                 let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(run(self.subject));

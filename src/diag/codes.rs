@@ -72,6 +72,7 @@ codes! {
     INTEGER_WRAPPED = "A011", Bug, "wrapped integer used";
     ASSERT_FAILED = "A012", Bug, "assertion failed";
     LANES_DISAGREE = "A013", Bug, "lanes of one store disagree";
+    READ_ONLY_STORED = "A014", Bug, "store to an operand that is only read";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

@@ -19,6 +19,8 @@ pub struct Buffer {
     pub lanes: Storage,
     /// Which elements nothing has written yet (`torch.empty`); `None` when all are defined.
     pub undefined: Option<Bits>,
+    /// Launches may not store to it.
+    pub read_only: bool,
 }
 
 /// One bit an element.
@@ -73,11 +75,13 @@ pub struct Checks {
     pub division: bool,
     /// A wrapped integer reaches no store, address or branch (A011).
     pub wrapped: bool,
+    /// Protected buffers are not stored to (A014).
+    pub read_only: bool,
 }
 
 impl Default for Checks {
     fn default() -> Self {
-        Checks { bounds: true, poison: true, uninitialised: true, races: true, division: true, wrapped: true }
+        Checks { bounds: true, poison: true, uninitialised: true, races: true, division: true, wrapped: true, read_only: true }
     }
 }
 

@@ -59,8 +59,13 @@ impl Memory {
     }
 
     fn push(&mut self, name: impl Into<String>, lanes: Storage, undefined: Option<Bits>) -> BufferId {
-        self.buffers.push(Buffer { name: name.into(), lanes, undefined });
+        self.buffers.push(Buffer { name: name.into(), lanes, undefined, read_only: false });
         BufferId(self.buffers.len() - 1)
+    }
+
+    /// Whether launches that follow may only read a buffer (A014).
+    pub fn protect(&mut self, id: BufferId, read_only: bool) {
+        self.buffers[id.0].read_only = read_only;
     }
 
     pub fn lanes(&self, id: BufferId) -> &Storage {

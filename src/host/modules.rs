@@ -129,6 +129,9 @@ fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<(String, Gl
                 }
             })
             .collect(),
+        StmtKind::ImportFrom { names, level: 0, .. } if names.iter().any(|(name, _)| name == "*") => {
+            return Err(refuse(ast, stmt.span, "`import *`, which may bind any name,"));
+        }
         StmtKind::ImportFrom { module, names, level: 0 } => names
             .iter()
             .map(|(name, alias)| (alias.as_ref().unwrap_or(name).clone(), Global::Import(format!("{module}.{name}"))))

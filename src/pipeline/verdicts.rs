@@ -22,7 +22,7 @@ const VERSION: u32 = 2;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 3;
+const JUDGEMENT: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct Document {

@@ -9,4 +9,5 @@ pub mod fuel;
 pub mod overlap;
 pub mod poison;
 pub mod race;
+pub mod read_only;
 pub mod uninitialised;

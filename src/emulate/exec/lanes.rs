@@ -9,7 +9,7 @@ use super::shape::materialise;
 use super::store::unsigned_pointee;
 use super::tile::extent;
 use super::{Machine, Step};
-use crate::emulate::check::{bounds, overlap, poison, race, uninitialised};
+use crate::emulate::check::{bounds, overlap, poison, race, read_only, uninitialised};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
@@ -95,6 +95,10 @@ impl Machine<'_> {
             let masked = access.mask.is_some();
             let access = bounds::Outside { arg, extent, element, masked, store };
             return self.stop(|| access.message(self, &self.lane_name(shape, lane), at));
+        }
+        if store && self.launch.checks.read_only && self.port.buffer(extent.buffer).read_only {
+            let offset = element - extent.pointer;
+            return self.stop(|| read_only::message(self, arg, offset, &self.lane_name(shape, lane), at));
         }
         Ok(exists.then_some(element as usize))
     }

@@ -79,6 +79,9 @@ impl Machine<'_> {
         let step = layout.stride(inner);
         let bounds = self.launch.checks.bounds;
         let (program, id) = (self.linear, extent.buffer);
+        if self.launch.checks.read_only && self.port.buffer(id).read_only {
+            return Err(Stop::Suspect);
+        }
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
         let races = self.launch.checks.races;

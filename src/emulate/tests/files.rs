@@ -2,7 +2,8 @@
 //! `tests/emulate/pass/*.py`, which look like faults and are none.
 //!
 //! Header lines, after `# compile:` (one a file):
-//! `# buffer: NAME dtype[len] (empty | zeros | iota | an integer)` makes a buffer;
+//! `# buffer: NAME dtype[len] (empty | zeros | iota | an integer) [read]` makes a buffer, which with `read`
+//! no launch may store to;
 //! `# launch: GRID arg …` runs, where an argument is a number, or a buffer's name with, maybe, a view:
 //! `x`, `x(2,4)`, `x(2,4:8,1+3)` (shape, strides, element of the first index).
 //! `# fuel: N`, `# memory: N` set limits. Bless with UPDATE_EXPECT=1.
@@ -38,6 +39,7 @@ fn case(path: &Path) -> Case {
         let (dtype, len) = ty.strip_suffix(']').unwrap().split_once('[').unwrap();
         let (dtype, len) = (DType::from_name(dtype).unwrap(), len.parse().unwrap());
         let id = memory.allocate(name, dtype, len);
+        memory.protect(id, words.next() == Some("read"));
         if fill != "empty" {
             memory.buffers[id.0].undefined = None;
             let value = |i: usize| match fill {
@@ -130,6 +132,11 @@ fn fails(check: &str, off: impl Fn(&mut Checks)) {
 #[test]
 fn bounds() {
     fails("bounds", |checks| checks.bounds = false);
+}
+
+#[test]
+fn read_only() {
+    fails("read_only", |checks| checks.read_only = false);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A kernel in a page, launched by the emulator as its header lines say.
 //!
 //! The lines are those of `tests/emulate`: `# compile: NAME arg=type …`, `# buffer: NAME dtype[len]
-//! (empty | zeros | iota | a number)`, `# launch: GRID arg …`, `# fuel: N`, `# memory: N`. A buffer is
+//! (empty | zeros | iota | a number) [read]`, `# launch: GRID arg …`, `# fuel: N`, `# memory: N`. A buffer is
 //! handed over whole. A kernel without `# launch:` is only compiled.
 
 use decompose::diag::render::render;
@@ -40,10 +40,11 @@ fn run(name: &str, text: &str) -> Result<Option<Diagnostic>> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let (dtype, len) = words[1].strip_suffix(']').unwrap().split_once('[').unwrap();
         let (dtype, len) = (DType::from_name(dtype).unwrap(), len.parse().unwrap());
-        match words[2] {
-            "empty" => drop(memory.allocate(words[0], dtype, len)),
-            fill => drop(memory.insert(words[0], filled(dtype, len, fill))),
-        }
+        let buffer = match words[2] {
+            "empty" => memory.allocate(words[0], dtype, len),
+            fill => memory.insert(words[0], filled(dtype, len, fill)),
+        };
+        memory.protect(buffer, words.get(3) == Some(&"read"));
     }
     let Some(launch) = lines("launch").pop() else { return Ok(None) };
     let mut words = launch.split_whitespace();

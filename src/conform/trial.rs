@@ -1,0 +1,246 @@
+//! One run of one launch: operands, the wrapper's launches emulated on them, and what the output must be.
+//!
+//! The operands of a [`Kind`] are generated once ([`Bench::inputs`]); every run works on a copy that it may change.
+//! Operands are protected while the launches run: a kernel writes its output and nothing else.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::compare::Comparison;
+use crate::conform::diagnose::Finding;
+use crate::conform::execute::{Cost, Executor};
+use crate::conform::inputs::{self, Kind};
+use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
+use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare};
+use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::emit::manifest::{OperandEntry, SlotEntry};
+use crate::emulate::{self, BufferId, Memory, View};
+use crate::graph::{NodeId, ValueId};
+use crate::host::{self, Event};
+use crate::reference::{self, Env, Math};
+use crate::shape::{Shape, Strides};
+use crate::tensor::{Storage, Tensor};
+use crate::tolerance::Precision;
+
+/// One launch of a suite, to be run.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    pub subject: &'a Subject,
+    pub executor: &'a Executor<'a>,
+    pub launch: &'a Launch,
+}
+
+/// What one run gave, and what it should.
+pub struct Trial {
+    pub got: Tensor,
+    pub expected: Expected,
+    pub comparison: Comparison,
+    pub cost: Cost,
+}
+
+impl Bench<'_> {
+    /// The imported nodes that the launch computes, operands first.
+    pub fn nodes(&self) -> Vec<NodeId> {
+        let launch = self.launch;
+        let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+        upstream(&self.subject.imported, &[launch.output], &given)
+    }
+
+    /// Elements of everything that enters [`Bench::nodes`].
+    pub fn inputs(&self, kind: Kind) -> Result<Env> {
+        let (graph, nodes) = (&self.subject.imported, self.nodes());
+        let mut env = Env::new();
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.manifest.seed, &mut env)?;
+        for value in missing {
+            env.set(value, self.subject.weight(value)?);
+        }
+        Ok(env)
+    }
+
+    /// Runs the launch on these elements.
+    pub fn run(&self, kind: Kind, mut env: Env, inputs: Inputs) -> Result<Trial> {
+        let Bench { subject, executor, launch } = *self;
+        let storages = storages(subject, launch, &mut env)?;
+        let (got, cost) = emulated(subject, executor, launch, storages)?;
+        let expected = Expected::of(subject, launch, &self.nodes(), env, kind, inputs)?;
+        let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
+        Ok(Trial { got, expected, comparison, cost })
+    }
+}
+
+impl Trial {
+    /// Takes these elements of the output as they are.
+    pub fn excuse(&mut self, elements: &[usize]) {
+        if elements.is_empty() {
+            return;
+        }
+        let mut expected = self.expected.tensor.as_ref().clone();
+        for &at in elements {
+            match (expected.storage_mut(), self.got.storage()) {
+                (Storage::F64(to), got) => to[at] = got.get_f64(at),
+                (Storage::F32(to), got) => to[at] = got.get_f64(at) as f32,
+                (Storage::I64(to), Storage::I64(got)) => to[at] = got[at],
+                (Storage::Bool(to), Storage::Bool(got)) => to[at] = got[at],
+                (Storage::I64(_) | Storage::Bool(_), _) => unreachable!("invariant: an output has its reference's carrier"),
+            }
+        }
+        self.expected.tensor = Arc::new(expected);
+        self.comparison = compare::compare(&self.got, &self.expected.tensor, &self.expected.derived);
+    }
+
+    pub fn finding(&self, launch: &Launch) -> Option<Finding> {
+        diagnose::examine(&output_name(launch), &self.got, &self.expected.tensor, &self.expected.derived, &self.comparison)
+    }
+}
+
+/// What the output must be.
+pub struct Expected {
+    pub tensor: Arc<Tensor>,
+    pub derived: Derived,
+}
+
+impl Expected {
+    /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
+    /// `launch` is held to: equality where every node is exact on these operands, else a bound.
+    pub fn of(
+        subject: &Subject,
+        launch: &Launch,
+        nodes: &[NodeId],
+        mut env: Env,
+        kind: Kind,
+        inputs: Inputs,
+    ) -> Result<Expected> {
+        let graph = &subject.imported;
+        if kind == Kind::Structure {
+            let mut single = env.clone();
+            reference::evaluate(graph, nodes, &mut single, Math::Unrounded)?;
+            let kept = subject.precision == Precision::Ieee || exact::survives_splitting(graph, nodes, &single);
+            if kept && exact::is_exact(graph, nodes, &single) {
+                let tensor = single.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
+                return Ok(Expected { tensor, derived: Derived::exact() });
+            }
+        }
+        reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        let derived = derive(graph, nodes, &env, subject.precision, inputs)?;
+        let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
+        Ok(Expected { tensor, derived })
+    }
+}
+
+/// The storage of each operand: its elements where its layout has them, nothing yet for the output.
+fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Storage>> {
+    let graph = &subject.imported;
+    let bases: Vec<&str> = launch
+        .operands
+        .iter()
+        .filter_map(|operand| match &operand.slot {
+            SlotEntry::Weight(base) => Some(base.as_str()),
+            SlotEntry::Input(_) | SlotEntry::Buffer(_) => None,
+        })
+        .collect();
+    let weights = prepare::values(&subject.rewritten, &bases, |name| {
+        let value = graph.find(name).ok_or_else(|| {
+            Box::new(
+                Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph"))
+                    .in_file(&subject.name),
+            )
+        })?;
+        env.get(value).cloned().map_or_else(|| subject.weight(value), Ok)
+    })?;
+    let storage = |operand: &Operand| {
+        let entry = &operand.entry;
+        match (&operand.slot, operand.imported) {
+            _ if operand.written() => Ok(Storage::zeros(operand.dtype.carrier(), entry.storage)),
+            (SlotEntry::Weight(base), _) => Ok(weights[base].storage().clone()),
+            (SlotEntry::Input(_) | SlotEntry::Buffer(_), Some(value)) => {
+                let tensor = env.get(value).cloned().ok_or_else(|| lost(subject, value))?;
+                let storage = layout::scatter(&tensor, entry);
+                if entry.storage < tensor.len() {
+                    // A layout that reads one place as several elements decides what the operand is.
+                    let read = layout::gather(&storage, tensor.dtype(), entry);
+                    env.set(value, read.reshaped(Shape::from_slice(tensor.shape())).ok_or_else(|| lost(subject, value))?);
+                }
+                Ok(storage)
+            }
+            (SlotEntry::Input(_) | SlotEntry::Buffer(_), None) => {
+                let what = format!("operand {} of {} lies in a buffer, but is no value of the model", entry.name, launch.layer);
+                Err(Box::new(Diagnostic::new(&codes::SUITE_INVALID, what).in_file(&subject.name)))
+            }
+        }
+    };
+    launch.operands.iter().map(storage).collect()
+}
+
+/// Runs the wrapper's launches on the storages and reads the output back.
+fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost)> {
+    let kernel = &subject.manifest.kernels[launch.kernel];
+    let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
+    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
+    planned::agree(subject, launch, &trace)?;
+    let mut memory = Memory::default();
+    let mut output = None;
+    for (operand, lanes) in launch.operands.iter().zip(storages) {
+        if operand.written() {
+            output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
+        } else {
+            let buffer = memory.insert(&operand.entry.name, lanes);
+            memory.protect(buffer, true);
+        }
+    }
+    let mut cost = Cost::default();
+    for event in &trace.events {
+        match event {
+            Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
+            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
+        }
+    }
+    let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
+    covered(subject, &memory, launch, buffer)?;
+    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
+    let shape = Shape::from_slice(subject.imported.shape(launch.output));
+    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
+}
+
+/// Every element of the output was written.
+pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
+    let Some(output) = launch.operands.iter().find(|o| o.written()) else { return Ok(()) };
+    let origin = output.entry.offset as usize;
+    let (shape, strides) = (Shape::from_slice(&output.entry.shape), Strides::from_slice(&output.entry.strides));
+    let view = View { buffer, pointer: origin, shape, strides, origin };
+    match emulate::coverage(memory, &view) {
+        None => Ok(()),
+        Some(fault) => {
+            let kernel = &subject.manifest.kernels[launch.kernel];
+            let launched: Vec<String> = kernel.launches.iter().map(|l| format!("{:?} of {}", l.grid, l.function)).collect();
+            let fault = fault.note(format!("layer: {}", launch.layer)).note(format!("planned grid: {}", launched.join(", ")));
+            let axes = gap_axes(memory, buffer, &output.entry);
+            let fault = *causes::behind(subject, launch, Box::new(fault), Some(&axes));
+            let place = fault.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
+            Err(Box::new(Diagnostic { place, ..fault }))
+        }
+    }
+}
+
+/// Axes along which some indices have no missing element: what makes these indices is where to look.
+fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usize> {
+    let Some(undefined) = &memory.buffers[buffer.0].undefined else { return Vec::new() };
+    let mut missing: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entry.shape.len()];
+    for (flat, at) in layout::positions(&entry.shape, &entry.strides, entry.offset).enumerate() {
+        if undefined.get(at) {
+            let index = compare::unflatten(flat, &entry.shape);
+            for (set, i) in missing.iter_mut().zip(index) {
+                set.insert(i);
+            }
+        }
+    }
+    (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
+}
+
+fn output_name(launch: &Launch) -> String {
+    launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
+}
+
+pub fn lost(subject: &Subject, value: ValueId) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for {}", subject.imported.value(value).name)))
+}
