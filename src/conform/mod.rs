@@ -20,6 +20,7 @@ pub mod cpu;
 pub mod diagnose;
 pub mod exact;
 pub mod execute;
+mod forward;
 pub mod inputs;
 pub mod kernel;
 pub mod layout;

@@ -62,7 +62,9 @@ pub fn spread(dense: &Layout, axes: &[usize], unit: bool, number: usize, offset:
         taken = step * size;
         first &= size == 1;
     }
-    Layout { shape: dense.shape.clone(), strides, offset: offset as i64, storage: offset + last + 1 }
+    let apart = Layout { shape: dense.shape.clone(), strides, offset: offset as i64, storage: offset + last + 1 };
+    // Of one axis with more than one element, innermost and from the first: nothing lies apart.
+    if apart.is_contiguous() { dense.clone() } else { apart }
 }
 
 #[cfg(test)]
