@@ -20,7 +20,7 @@
 //!
 //! **The cap**: on inputs of our own law no element may be off by more than c + c·|r|, with c =
 //! 10⁻⁴ in every class of fp32 but tf32, and 10⁻² in tf32 and narrower types (KernelBench's
-//! thresholds). A user's data scale it by max(1, Q).
+//! thresholds). A user's data scale it by max(1, Q), where Q is also any number inside the kernel.
 //!
 //! Not caught by a tolerance: a wrong term smaller than the bound. The structure pass catches it.
 

@@ -10,6 +10,8 @@ mod dtypes;
 mod edits;
 #[path = "suite/explain.rs"]
 mod explain;
+#[path = "suite/given.rs"]
+mod given;
 #[path = "suite/internal.rs"]
 mod internal;
 #[path = "light/mod.rs"]
@@ -20,11 +22,15 @@ mod operators;
 mod own_operators;
 #[path = "suite/pages/mod.rs"]
 mod pages;
+#[path = "suite/rerun.rs"]
+mod rerun;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
 #[path = "suite/special.rs"]
 mod special;
 #[path = "suite/support.rs"]
 mod support;
+#[path = "suite/trials.rs"]
+mod trials;
 #[path = "suite/tutorials.rs"]
 mod tutorials;

@@ -169,11 +169,18 @@ pub struct DecomposeArgs {
     /// Not offered yet
     #[arg(long, hide = true)]
     pub init_seed: Option<String>,
-    /// Not offered yet
-    #[arg(long, hide = true)]
+    #[command(flatten)]
+    pub data: DataArgs,
+}
+
+/// A user's own arrays.
+#[derive(Args, Debug, Default)]
+pub struct DataArgs {
+    /// Verify on an array of your own, too: an input of the model, or with --only an operand of the kernel
+    #[arg(long, value_name = "[NAME=]X.npy")]
     pub input: Vec<String>,
-    /// Not offered yet
-    #[arg(long, hide = true)]
+    /// What must come out for --input, under the derived bound [default: what the reference gives]
+    #[arg(long, value_name = "[NAME=]Y.npy", requires = "input")]
     pub expect: Vec<String>,
 }
 
@@ -223,17 +230,22 @@ pub struct VerifyArgs {
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    /// Seed of generated inputs [default: the suite's]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Verify on the inputs of so many seeds: N, N + 1, …
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub trials: u64,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Verify again after every save, until Ctrl-C
+    #[arg(long)]
+    pub rerun: bool,
     #[command(flatten)]
     pub output_form: OutputArgs,
     /// Not offered yet
     #[arg(long, hide = true)]
     pub task: Option<PathBuf>,
-    /// Not offered yet
-    #[arg(long, hide = true)]
-    pub rerun: bool,
-    /// Not offered yet
-    #[arg(long, hide = true)]
-    pub trials: Option<usize>,
 }
 
 #[derive(Args, Debug)]

@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::diag::{Class, Diagnostic, codes, render};
 use crate::emit::digest;
+use crate::pipeline::quoted;
 use crate::registry;
 
 /// Files from this size on are named by their hash.
@@ -147,12 +148,6 @@ fn copy(from: &Path, to: &Path, bundle: &Path) -> io::Result<()> {
     fs::write(name, format!("{}  {size} bytes\n", digest(&fs::read(from)?)))
 }
 
-/// A word as a POSIX shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=' | ',' | ':' | '+');
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,13 +200,5 @@ mod tests {
     #[test]
     fn only_internal_errors_leave_a_bundle() {
         assert_eq!(left(&[Diagnostic::new(&codes::FUEL, "")]), None);
-    }
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("--shape=x=1x3"), "--shape=x=1x3");
-        assert_eq!(quoted("X * 2"), "'X * 2'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

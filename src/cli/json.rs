@@ -11,6 +11,10 @@ const VERSION: u32 = 1;
 
 /// The document, with a line break at its end.
 pub fn report(report: &Report) -> String {
+    format!("{:#}\n", document(report))
+}
+
+pub fn document(report: &Report) -> Value {
     let layers: Vec<Value> = report
         .layers
         .iter()
@@ -31,25 +35,36 @@ pub fn report(report: &Report) -> String {
             "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
         })
     });
-    let document = json!({
+    let on_data = report.on_data.as_ref().map(|data| {
+        json!({
+            "of": data.what, "verdict": data.word.as_str(), "error": data.error, "allowed": data.allowed,
+            "expected_values": data.expected, "notes": data.notes,
+        })
+    });
+    json!({
         "version": VERSION,
         "model": report.model,
         "suite": report.suite.as_ref().map(|p| p.display().to_string()),
         "fully_verified": report.fully_verified(),
+        "seeds": {"first": report.seeds.first(), "count": report.seeds.count()},
         "kernels": report.kernels,
         "buffers": {"count": report.buffers.0, "bytes": report.buffers.1},
         "layers": layers,
         "chain": chain,
+        "given_data": on_data,
         "problems": report.diagnostics().map(diagnostic).collect::<Vec<_>>(),
         "notes": report.notes,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 /// What stands in the report's place when a run ends before it has one.
 pub fn failure<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> String {
+    format!("{:#}\n", failure_document(diagnostics))
+}
+
+pub fn failure_document<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Value {
     let problems: Vec<Value> = diagnostics.into_iter().map(diagnostic).collect();
-    format!("{:#}\n", json!({"version": VERSION, "fully_verified": false, "problems": problems}))
+    json!({"version": VERSION, "fully_verified": false, "problems": problems})
 }
 
 fn verdict(verdict: &Verdict) -> Value {
@@ -60,7 +75,8 @@ fn verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
-        "word": verdict.word.as_str(), "unchanged": verdict.known, "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
+        "word": verdict.word.as_str(), "unchanged": verdict.known, "seed": verdict.seed,
+        "bit_equal_on_integers": verdict.bit_equal, "error": error, "emulation_seconds": verdict.emulation_seconds,
         "programs": verdict.programs, "codes": verdict.diagnostics.iter().map(|d| d.code.id).collect::<Vec<_>>(),
     })
 }

@@ -12,6 +12,7 @@ mod mutate;
 mod options;
 mod print;
 mod progress;
+mod rerun;
 mod table;
 mod template;
 
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use crate::diag::{Class, Diagnostic, render};
-use crate::pipeline::{self, Cancel, Options, Report};
+use crate::pipeline::{self, Cancel, Options, Report, Verification, VerifyScope};
 use crate::registry::Size;
 use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
 use options::not_offered;
@@ -97,12 +98,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
 }
 
 fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
-    let later = [
-        ("--sketch", args.sketch.is_some()),
-        ("--init-seed", args.init_seed.is_some()),
-        ("--input", !args.input.is_empty()),
-        ("--expect", !args.expect.is_empty()),
-    ];
+    let later = [("--sketch", args.sketch.is_some()), ("--init-seed", args.init_seed.is_some())];
     if let Some((flag, _)) = later.iter().find(|(_, given)| *given) {
         return Err(vec![not_offered(flag)]);
     }
@@ -128,6 +124,7 @@ fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
         only: args.only,
         jobs: options::jobs(args.jobs)?,
         force: args.force,
+        data: options::given(&args.data.input, &args.data.expect),
         ..model_options(model, &args.binding, &args.kernels)?
     })
 }
@@ -172,14 +169,25 @@ fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
-    for (flag, given) in [("--task", args.task.is_some()), ("--rerun", args.rerun), ("--trials", args.trials.is_some())] {
-        if given {
-            return Err(vec![not_offered(flag)]);
-        }
+    if args.task.is_some() {
+        return Err(vec![not_offered("--task")]);
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
+    let asked = Verification {
+        scope: VerifyScope::Unique,
+        only: args.only,
+        all: args.all,
+        jobs,
+        seed: args.seed,
+        trials: args.trials,
+        data: options::given(&args.data.input, &args.data.expect),
+        ..Verification::default()
+    };
+    if args.rerun {
+        return rerun::run(&args.suite, &asked, &args.output_form, cancel);
+    }
     let observer = progress::bars(args.output_form.json);
-    let report = pipeline::verify(&args.suite, args.only.as_deref(), args.all, jobs, observer.as_ref(), cancel)?;
+    let report = pipeline::verify(&args.suite, &asked, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &args.output_form)
 }

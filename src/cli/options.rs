@@ -1,12 +1,14 @@
 //! From the words of the command line to options that mean something; what is not offered yet is
 //! refused here, by name.
 
+use std::path::{Path, PathBuf};
+
 use crate::cli::args::{KernelArgs, ModelArgs};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::fuse::Level;
 use crate::import::Binding;
-use crate::pipeline::{VerifyScope, Weights};
+use crate::pipeline::{GivenFile, GivenFiles, VerifyScope, Weights};
 use crate::shape::Shape;
 use crate::tolerance::Precision;
 
@@ -87,6 +89,17 @@ pub fn verify_scope(text: &str) -> Result<VerifyScope> {
 
 pub fn weights(text: &str) -> Result<Weights> {
     choice("--weights", text, &[("auto", Weights::Auto), ("model", Weights::Model), ("seeded", Weights::Seeded)], &[])
+}
+
+/// Reads `--input x.npy --expect y=out/y.npy`. A file of the whole name stands before a name in front of `=`.
+pub fn given(inputs: &[String], expected: &[String]) -> GivenFiles {
+    let file = |text: &String| match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !Path::new(text).exists() => {
+            GivenFile { name: Some(name.to_owned()), path: PathBuf::from(path) }
+        }
+        Some(_) | None => GivenFile { name: None, path: PathBuf::from(text) },
+    };
+    GivenFiles { inputs: inputs.iter().map(file).collect(), expected: expected.iter().map(file).collect() }
 }
 
 fn cores() -> usize {

@@ -5,11 +5,42 @@ use std::collections::HashSet;
 use super::table::{Align, render};
 use crate::conform::verdict::{Verdict, Word};
 use crate::diag::Diagnostic;
-use crate::pipeline::Report;
+use crate::pipeline::{Layer, Report};
 use crate::shape;
 
 /// The table and the summary.
 pub fn report(report: &Report, verbose: bool) -> String {
+    let mut text = table(report, |layer| layer.asked);
+    text.push('\n');
+    for line in summary(report) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if verbose {
+        let mut formulas: Vec<&str> =
+            report.verdicts.iter().filter_map(|v| v.error.as_ref()).map(|e| e.formula.as_str()).collect();
+        formulas.sort_unstable();
+        formulas.dedup();
+        for formula in formulas {
+            text.push_str(&format!("tolerance: {formula}\n"));
+        }
+    }
+    text
+}
+
+/// A round of an edit loop: a row for each launch whose verdict is new, and the verdicts in all.
+pub fn round(report: &Report) -> String {
+    let is_new = |layer: &Layer| layer.asked && !report.verdicts[layer.verdict].known;
+    let mut text = if report.layers.iter().any(is_new) { table(report, is_new) + "\n" } else { String::new() };
+    for line in verdicts(report) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+/// One row a layer.
+fn table(report: &Report, shown: impl Fn(&Layer) -> bool) -> String {
     let columns = [
         ("layer", Align::Left),
         ("source", Align::Left),
@@ -24,7 +55,7 @@ pub fn report(report: &Report, verbose: bool) -> String {
     let rows: Vec<Vec<String>> = report
         .layers
         .iter()
-        .filter(|layer| layer.asked)
+        .filter(|layer| shown(layer))
         .map(|layer| {
             let verdict = &report.verdicts[layer.verdict];
             let error = verdict.error.as_ref();
@@ -41,22 +72,7 @@ pub fn report(report: &Report, verbose: bool) -> String {
             ]
         })
         .collect();
-    let mut text = render(&columns, &rows);
-    text.push('\n');
-    for line in summary(report) {
-        text.push_str(&line);
-        text.push('\n');
-    }
-    if verbose {
-        let mut formulas: Vec<&str> =
-            report.verdicts.iter().filter_map(|v| v.error.as_ref()).map(|e| e.formula.as_str()).collect();
-        formulas.sort_unstable();
-        formulas.dedup();
-        for formula in formulas {
-            text.push_str(&format!("tolerance: {formula}\n"));
-        }
-    }
-    text
+    render(&columns, &rows)
 }
 
 /// How long it took, when it ran.
@@ -89,6 +105,20 @@ fn summary(report: &Report) -> Vec<String> {
         count(report.buffers.0, "buffer", "buffers"),
         report.buffers.1 as f64 / 1e6
     ));
+    lines.extend(verdicts(report));
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    if let Some(suite) = &report.suite {
+        lines.push(format!("suite: {}", suite.display()));
+    }
+    if !report.fully_verified() {
+        lines.push("not fully verified".to_owned());
+    }
+    lines
+}
+
+/// What was found out about the kernels and the chain, one line each.
+fn verdicts(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
     let mut counts: Vec<(Word, usize)> = Vec::new();
     for verdict in &report.verdicts {
         match counts.iter_mut().find(|(word, _)| *word == verdict.word) {
@@ -108,12 +138,11 @@ fn summary(report: &Report) -> Vec<String> {
     if let Some(chain) = &report.chain {
         lines.push(format!("chain: {}", chain.summary()));
     }
-    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
-    if let Some(suite) = &report.suite {
-        lines.push(format!("suite: {}", suite.display()));
-    }
-    if !report.fully_verified() {
-        lines.push("not fully verified".to_owned());
+    if let Some(data) = &report.on_data {
+        let against = if data.expected { ", against the expected values" } else { "" };
+        let (word, what) = (data.word.as_str(), &data.what);
+        lines.push(format!("given data: {word}, {what}, error {:.1e} of {:.1e} allowed{against}", data.error, data.allowed));
+        lines.extend(data.notes.iter().map(|note| format!("given data: {note}")));
     }
     lines
 }

@@ -19,7 +19,7 @@ use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
-use crate::conform::{alive, compare, diagnose, forward, layout, planned};
+use crate::conform::{alive, compare, constant, diagnose, forward, layout, planned};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::{AccessEntry, SlotEntry};
 use crate::emulate::{BufferId, Memory};
@@ -45,6 +45,8 @@ pub struct ChainReport {
     pub max_abs_err: f64,
     /// What that may be at most.
     pub allowed: f64,
+    /// Of the outputs against what a user expects.
+    pub expected_err: Option<f64>,
     pub cost: Cost,
     /// The first elements of each output, by name.
     pub outputs: Vec<(String, Vec<f64>)>,
@@ -52,6 +54,8 @@ pub struct ChainReport {
     pub ended_at: Option<String>,
     /// Whether an earlier run reached this on the same bytes.
     pub known: bool,
+    /// Outputs that carry no signal although no kernel is to blame.
+    pub notes: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -63,10 +67,12 @@ impl ChainReport {
             launches: 0,
             max_abs_err: 0.0,
             allowed: 0.0,
+            expected_err: None,
             cost: Cost::default(),
             outputs: Vec::new(),
             ended_at: None,
             known: false,
+            notes: Vec::new(),
             diagnostics: Vec::new(),
         }
     }
@@ -103,7 +109,7 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
-    match Chain::start(subject).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
+    match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
         Err(diagnostic) => report.diagnostics.push(*diagnostic),
@@ -118,7 +124,7 @@ pub fn verify(
 
 /// Runs the whole model without judging it: what the emulator spent, and the outputs.
 pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
-    let mut chain = Chain::start(subject)?;
+    let mut chain = Chain::start(subject, executor)?;
     let events = std::mem::take(&mut chain.trace.events);
     let mut cost = Cost::default();
     for (at, event) in events.iter().enumerate() {
@@ -150,11 +156,13 @@ struct Chain<'s> {
     weights: Weights<'s>,
     /// The largest bound of the launch that wrote a storage last.
     bounds: HashMap<usize, f64>,
+    /// Outputs that are the same whatever goes into the model.
+    constant: Env,
 }
 
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
-    fn start(subject: &'s Subject) -> Result<Chain<'s>> {
+    fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {
@@ -180,13 +188,13 @@ impl<'s> Chain<'s> {
         for &input in graph.inputs() {
             memory.insert(name(input), lanes(input)?);
         }
-        let mut weights = Weights::new(subject, types, prepare, &trace, &mut memory);
+        let mut weights = Weights::new(subject, types, prepare, &trace, &mut memory, executor.checks().prepared);
         for tensor in &trace.returned {
             weights.make(tensor.storage.0, &mut memory)?;
         }
         let first_buffer = memory.buffers.len();
         buffers_as_planned(subject, &trace)?;
-        Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new() })
+        Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new(), constant: Env::new() })
     }
 
     fn run(
@@ -236,7 +244,7 @@ impl<'s> Chain<'s> {
                 handed.map_err(|error| forward::at_call(subject, error, kernel.called))?;
                 launched.clear();
                 report.launches += 1;
-                report.diagnostics.extend(self.judge(launch)?);
+                self.judge(executor, launch, report)?;
                 step(&launch.layer)?;
             }
             self.weights.drop_after(at, &mut self.memory);
@@ -246,7 +254,7 @@ impl<'s> Chain<'s> {
             return Err(forward::differs(subject, "nothing", &planned, None));
         }
         self.weights.rest_as_planned()?;
-        self.outputs(report)
+        if executor.checks().outputs { self.outputs(report) } else { Ok(()) }
     }
 
     /// Lets a launch store to what it writes alone, among the manifest's operands, or no longer so.
@@ -263,7 +271,7 @@ impl<'s> Chain<'s> {
     }
 
     /// Compares one launch's output with the reference on the inputs that lie in memory.
-    fn judge(&mut self, launch: &Launch) -> Result<Vec<Diagnostic>> {
+    fn judge(&mut self, executor: &Executor, launch: &Launch, report: &mut ChainReport) -> Result<()> {
         let (subject, graph) = (self.subject, &self.subject.imported);
         let mut env = Env::new();
         let mut given = BTreeSet::new();
@@ -274,7 +282,7 @@ impl<'s> Chain<'s> {
             let Some(value) = operand.imported.filter(|_| !matches!(operand.slot, SlotEntry::Weight(_))) else { continue };
             let tensor = layout::gather(self.memory.lanes(BufferId(slot)), operand.dtype, &operand.entry);
             if operand.written() {
-                covered(subject, &self.memory, launch, BufferId(slot))?;
+                covered(subject, executor, &self.memory, launch, BufferId(slot))?;
                 written = Some(slot);
                 got = tensor.reshaped(Shape::from_slice(graph.shape(value)));
             } else {
@@ -301,7 +309,17 @@ impl<'s> Chain<'s> {
             Producer::Node { node, .. } => alive::check(&subject.manifest.model, &launch.layer, &graph.node(node).op, &got),
             Producer::Input(_) | Producer::Weight(_) => None,
         };
-        Ok(mismatch.into_iter().chain(dead).collect())
+        let checks = executor.checks();
+        report.diagnostics.extend(mismatch.filter(|_| checks.launches));
+        let Some(dead) = dead.filter(|_| checks.alive) else { return Ok(()) };
+        if !subject.given.is_empty() {
+            report.notes.push(format!("{}: {} on the given data", launch.layer, dead.message));
+        } else if constant::by_construction(subject, launch, &mut self.constant)? {
+            report.notes.push(format!("{name} ({}) is the same whatever goes into the model", launch.layer));
+        } else {
+            report.diagnostics.push(dead);
+        }
+        Ok(())
     }
 
     fn storage_of(&self, slot: &SlotEntry) -> Result<usize> {
@@ -347,10 +365,8 @@ impl<'s> Chain<'s> {
             }
             let storage = self.memory.lanes(BufferId(tensor.storage.0));
             let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
-            let distance = |lane: &dyn Fn(usize) -> f64| {
-                let apart = |i: usize| difference(lane(i), wide.storage().get_f64(i));
-                (0..wide.len()).map(apart).fold(0.0, |a: f64, b| if b.is_nan() { f64::NAN } else { a.max(b) })
-            };
+            let distance =
+                |lane: &dyn Fn(usize) -> f64| worst((0..wide.len()).map(|i| difference(lane(i), wide.storage().get_f64(i))));
             let error = distance(&|i| got[i]);
             let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
             let largest = finite.fold(0.0, f64::max);
@@ -375,9 +391,38 @@ impl<'s> Chain<'s> {
                         .help("compare run.py's launches and buffers with the manifest's"),
                 );
             }
+            if let Some(own) = subject.given.expected.get(&output) {
+                let off =
+                    |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));
+                let (error, of_reference) = (off(&|i| got[i]), off(&|i| wide.storage().get_f64(i)));
+                report.expected_err = Some(worst([report.expected_err.unwrap_or(0.0), error].into_iter()));
+                report.diagnostics.extend(unexpected(subject, name, error, of_reference, allowed));
+            }
         }
         Ok(())
     }
+}
+
+/// An output that is not what the user expects.
+fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
+    if error <= allowed {
+        return None;
+    }
+    let what = format!("output {output} is off by {error:.3e} from the expected values, but {allowed:.3e} is allowed");
+    let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what).in_file(format!("{}/run.py", subject.name));
+    Some(if of_reference <= allowed {
+        diagnostic
+            .note("the reference agrees with the expected values")
+            .help("compare run.py's launches and buffers with the manifest's")
+    } else {
+        let note = format!("the reference is off by {of_reference:.3e} from them, too");
+        diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
+    })
+}
+
+/// The largest, NaN when one of them is.
+fn worst(errors: impl Iterator<Item = f64>) -> f64 {
+    errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 /// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::conform::checks::Checks;
 use crate::conform::cpu;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::Carrier;
@@ -44,12 +45,24 @@ type ProgramKey = (String, String, Vec<(String, String)>);
 pub struct Executor<'a> {
     modules: &'a Modules,
     options: Options,
+    checks: Checks,
     programs: Mutex<HashMap<ProgramKey, Arc<Program>>>,
 }
 
 impl<'a> Executor<'a> {
     pub fn new(modules: &'a Modules, options: Options) -> Executor<'a> {
-        Executor { modules, options, programs: Mutex::new(HashMap::new()) }
+        let checks = Checks { emulator: options.checks, ..Checks::default() };
+        Executor { modules, options, checks, programs: Mutex::new(HashMap::new()) }
+    }
+
+    /// With some checks off.
+    pub fn judged_by(self, checks: Checks) -> Executor<'a> {
+        Executor { options: Options { checks: checks.emulator, ..self.options }, checks, ..self }
+    }
+
+    /// The checks that judge what it runs.
+    pub fn checks(&self) -> Checks {
+        self.checks
     }
 
     /// Adds the allocation's buffer: storages of a trace are buffers of the memory, by number.

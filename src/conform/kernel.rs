@@ -10,11 +10,10 @@
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
-use crate::conform::bound::Inputs;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::Kind;
 use crate::conform::subject::{Launch, Subject};
-use crate::conform::trial::Bench;
+use crate::conform::trial::{Bench, Elements};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{causes, counterfactual, planned, special};
 use crate::diag::{Class, Diagnostic, Result, codes};
@@ -31,21 +30,27 @@ pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdic
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
             known: false,
-            diagnostics: with_grid(subject, launch, mismatch),
+            seed: None,
+            diagnostics: with_grid(subject, executor, launch, mismatch),
         },
         Err(fault) => {
             // An element that is never written is told with the axes of the gap where it was found.
             let told = fault.code == &codes::NEVER_WRITTEN;
             let fault = Verdict::fault(if told { *fault } else { *causes::behind(subject, launch, fault, None) });
-            Verdict { diagnostics: with_grid(subject, launch, fault.diagnostics), ..fault }
+            Verdict { diagnostics: with_grid(subject, executor, launch, fault.diagnostics), ..fault }
         }
     }
 }
 
 /// What was found wrong, and the grid where it may be the cause.
-fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item = Diagnostic>) -> Vec<Diagnostic> {
+fn with_grid(
+    subject: &Subject,
+    executor: &Executor,
+    launch: &Launch,
+    found: impl IntoIterator<Item = Diagnostic>,
+) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = found.into_iter().collect();
-    if found.iter().any(|diagnostic| diagnostic.class() == Class::Bug) {
+    if executor.checks().grid && found.iter().any(|diagnostic| diagnostic.class() == Class::Bug) {
         found.extend(planned::short_grid(subject, launch));
     }
     found
@@ -54,17 +59,33 @@ fn with_grid(subject: &Subject, launch: &Launch, found: impl IntoIterator<Item =
 /// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
 fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
     let bench = Bench { subject, executor, launch };
+    let checks = executor.checks();
     let structure = pass(bench, Kind::Structure, &bench.inputs(Kind::Structure)?)?;
-    if structure.mismatch.is_some() {
+    if checks.structure && structure.mismatch.is_some() {
         return Ok(structure);
     }
     let inputs = bench.inputs(Kind::Numerics)?;
     let numerics = Outcome { exact: structure.exact, ..pass(bench, Kind::Numerics, &inputs)? };
-    if numerics.mismatch.is_some() {
+    if checks.numerics && numerics.mismatch.is_some() {
         return Ok(numerics);
     }
-    let mismatch = special::pass(bench, &inputs)?;
+    let mismatch = if checks.special { special::pass(bench, &inputs)? } else { None };
     Ok(Outcome { mismatch, ..numerics })
+}
+
+/// The first pass that does not hold says why, without lines to look at and without further runs.
+///
+/// # Errors
+/// What is wrong with the launch.
+pub fn bare(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<()> {
+    let bench = Bench { subject, executor, launch };
+    let holds = |kind| -> Result<Elements> {
+        let given = bench.inputs(kind)?;
+        let finding = bench.run(kind, &given)?.finding(launch);
+        finding.map_or(Ok(given), |finding| Err(Box::new(finding.diagnostic)))
+    };
+    holds(Kind::Structure)?;
+    special::pass(bench, &holds(Kind::Numerics)?)?.map_or(Ok(()), |found| Err(Box::new(found)))
 }
 
 struct Outcome {
@@ -75,14 +96,14 @@ struct Outcome {
     cost: Cost,
 }
 
-fn pass(bench: Bench, kind: Kind, inputs: &Env) -> Result<Outcome> {
+fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
     let Bench { subject, executor: _, launch } = bench;
-    let trial = bench.run(kind, inputs.clone(), Inputs::OwnLaw)?;
+    let trial = bench.run(kind, given)?;
     let mismatch = trial.finding(launch).map(|finding| {
         let right = |change: &dyn Fn(&mut Env)| {
-            let mut env = inputs.clone();
+            let mut env = given.env.clone();
             change(&mut env);
-            bench.run(kind, env, Inputs::OwnLaw).is_ok_and(|trial| trial.comparison.passed())
+            bench.run(kind, &Elements::of(env)).is_ok_and(|trial| trial.comparison.passed())
         };
         let evidence = counterfactual::gather(subject, launch, &right);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
@@ -94,5 +115,5 @@ fn pass(bench: Bench, kind: Kind, inputs: &Env) -> Result<Outcome> {
 /// What a launch computes on the numerics pass's inputs.
 pub fn output(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Tensor> {
     let bench = Bench { subject, executor, launch };
-    Ok(bench.run(Kind::Numerics, bench.inputs(Kind::Numerics)?, Inputs::OwnLaw)?.got)
+    Ok(bench.run(Kind::Numerics, &bench.inputs(Kind::Numerics)?)?.got)
 }

@@ -4,26 +4,34 @@
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`trial`]), [`chain`] the
 //! whole model against the reference's outputs ([`truth`]); [`execute`] runs what host code did, with
 //! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
-//! make the judgement. [`diagnose`] says why values are wrong, from further runs on changed inputs
-//! ([`counterfactual`]), and [`causes`] names lines of the file; [`verdict`] is what is said. What no launch
-//! reaches is compared with what the manifest gives ([`unreached`]). [`sample`] computes the elements that
+//! make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
+//! [`constant`] tells an output that is dead by construction from one that died. [`diagnose`] says why values are
+//! wrong, from further runs on changed inputs ([`counterfactual`]), [`causes`] names lines of the file, and
+//! [`minimise`] the smallest shapes that fail; [`verdict`] is what is said. What no launch reaches is compared with
+//! what the manifest gives ([`unreached`]). [`checks`] lists the checks with their switches. [`sample`] computes
+//! the elements that
 //! `layers/*.json` holds, [`probe`] runs the fusion anchors of templates.
 
 pub mod alive;
 pub mod bound;
 pub mod causes;
 pub mod chain;
+pub mod checks;
 pub mod compare;
 pub mod consistent;
+pub mod constant;
 pub mod counterfactual;
 pub mod cpu;
 pub mod diagnose;
 pub mod exact;
 pub mod execute;
 mod forward;
+pub mod given;
 pub mod inputs;
 pub mod kernel;
 pub mod layout;
+pub mod minimise;
+pub mod npy;
 pub mod planned;
 pub mod prepare;
 pub mod probe;

@@ -8,6 +8,8 @@
 //! derived bound, which a wrong coordinate of integers exceeds. The kernel alone runs on real numbers,
 //! too, since integers do not see a wrong branch between two of them.
 //!
+//! The first fault of each anchor is told with the smallest shapes at which it shows ([`smallest`]).
+//!
 //! Not caught: what is right at the probe's shapes and wrong at others; other dtypes than fp32 and
 //! other precision classes than ieee.
 
@@ -22,7 +24,7 @@ use crate::conform::inputs::{self, Kind};
 use crate::conform::{causes, compare, diagnose, layout};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::{self, manifest::OperandEntry};
-use crate::emulate::{self, BufferId, Memory, View};
+use crate::emulate::{self, BufferId, Checks, Memory, View};
 use crate::graph::TensorType;
 use crate::host::{self, Event, HostArg, Modules};
 use crate::reference::{self, Env, Math};
@@ -55,14 +57,14 @@ pub struct ProbeResult {
 /// T001 when a problem of `probe:` in `template.yaml` is incomplete.
 pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
     let library = Library::only(template);
-    let mut cases: Vec<(Probe, Kind, Vec<Bound>)> = Vec::new();
+    let mut cases: Vec<(Probe, Kind, Vec<(Target, Bound)>)> = Vec::new();
     let mut unbound = Vec::new();
     for probe in check::probes(template)? {
         let mut keys = BTreeSet::new();
         let mut kernels = Vec::new();
         for target in targets(template) {
             match bind(&probe.graph, &probe.cluster, &|v| probe.layout(v), &library, &target, BindOptions::default()) {
-                Ok(bound) if keys.insert(bound.kernel.key.clone()) => kernels.push(bound),
+                Ok(bound) if keys.insert(bound.kernel.key.clone()) => kernels.push((target, bound)),
                 Ok(_) => {}
                 Err(error) => unbound.push(ProbeResult {
                     name: probe.name.clone(),
@@ -79,26 +81,36 @@ pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
         }
     }
     let used: BTreeSet<&str> =
-        cases.iter().flat_map(|(_, _, kernels)| kernels).flat_map(|bound| entries(&bound.kernel)).collect();
+        cases.iter().flat_map(|(_, _, kernels)| kernels).flat_map(|(_, bound)| entries(&bound.kernel)).collect();
     let unreached = unreached(template, &used.into_iter().collect::<Vec<_>>());
-    let mut results = unbound;
-    results.par_extend(cases.par_iter().flat_map_iter(|(probe, kind, kernels)| {
+    let mut ran: Vec<(ProbeResult, (&Probe, Kind, &Target))> = Vec::new();
+    ran.par_extend(cases.par_iter().flat_map_iter(|(probe, kind, kernels)| {
         // Once for all schedules and entries: a reference is slower than a small launch.
         let expected = expected(probe, *kind);
-        kernels.iter().map(move |bound| {
+        kernels.iter().map(move |(target, bound)| {
             let entries = entries(&bound.kernel);
             let outcome = match &expected {
                 Ok(expected) => run(template, probe, bound, &entries, expected),
                 Err(error) => Err(error.clone()),
             };
-            ProbeResult {
+            let result = ProbeResult {
                 name: probe.name.clone(),
                 probed: probe.probed.clone(),
                 entry: entries.join(", "),
                 fault: outcome.err().map(|diagnostic| *diagnostic),
-            }
+            };
+            (result, (probe, *kind, target))
         })
     }));
+    // The first fault of each anchor is the one that is shown.
+    let mut told = Vec::new();
+    for (result, (probe, kind, target)) in &mut ran {
+        let Some(fault) = result.fault.as_mut().filter(|_| !told.contains(&result.probed)) else { continue };
+        told.push(result.probed.clone());
+        fault.notes.extend(smallest::note(template, &library, probe, *kind, target));
+    }
+    let mut results = unbound;
+    results.extend(ran.into_iter().map(|(result, _)| result));
     results.extend(unreached);
     Ok(results)
 }
@@ -193,8 +205,28 @@ fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expe
 /// Emulates one bound kernel and compares.
 fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str], expected: &Expected) -> Result<()> {
     let broken = |what: String, cause: Option<Diagnostic>| Box::new(fault(template, probe, entries, what, cause));
+    let Err(failure) = judged(bound, expected) else { return Ok(()) };
+    let mut fault = broken(failure.what, failure.cause);
+    if let Some(got) = failure.got.filter(|_| probe.probed == Probed::Alone) {
+        fault.related.extend(suspects(template, entries, &got, expected)?);
+    }
+    Err(fault)
+}
+
+/// What is wrong with a bound kernel.
+struct Failure {
+    what: String,
+    /// A fault of the run, or ...
+    cause: Option<Diagnostic>,
+    /// ... wrong elements.
+    got: Option<Tensor>,
+}
+
+/// Runs a bound kernel and compares.
+fn judged(bound: &Bound, expected: &Expected) -> std::result::Result<(), Failure> {
     let Expected { tensor, derived, operands } = expected;
-    let got = emulated(bound, operands).map_err(|error| broken(error.message.clone(), Some(*error)))?;
+    let failed = |error: Box<Diagnostic>| Failure { what: error.message.clone(), cause: Some(*error), got: None };
+    let got = emulated(bound, operands).map_err(failed)?;
     let failing = compare::failing(&got, tensor, derived);
     let Some(&at) = failing.first() else { return Ok(()) };
     let (is, wanted) = (got.storage().get_f64(at), tensor.storage().get_f64(at));
@@ -206,11 +238,7 @@ fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str], expe
         failing.len(),
         got.len()
     );
-    let mut fault = broken(what, None);
-    if probe.probed == Probed::Alone {
-        fault.related.extend(suspects(template, entries, &got, expected)?);
-    }
-    Err(fault)
+    Err(Failure { what, cause: None, got: Some(got) })
 }
 
 /// What a probe's kernels must give.
@@ -269,7 +297,7 @@ fn emulated(bound: &Bound, env: &Env) -> Result<Tensor> {
     let (buffer, operand, entry) =
         written.ok_or_else(|| Box::new(Diagnostic::new(&codes::INTERNAL, "a bound kernel writes nothing")))?;
     let (shape, strides, origin) = (operand.layout.shape.clone(), operand.layout.strides.clone(), entry.offset as usize);
-    match emulate::coverage(&memory, &View { buffer, pointer: origin, shape, strides, origin }) {
+    match emulate::coverage(&memory, &View { buffer, pointer: origin, shape, strides, origin }, Checks::default()) {
         Some(gap) => Err(Box::new(gap)),
         None => {
             nothing_else(&memory, buffer, &entry)?;
@@ -291,5 +319,6 @@ fn nothing_else(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Resu
     }
 }
 
+mod smallest;
 #[cfg(test)]
 mod tests;

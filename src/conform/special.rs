@@ -19,62 +19,86 @@
 //! Not caught: what only weights that are no numbers show; finite results behind an infinite bound; a stand-in
 //! below every number of the lowered run where the maximum is taken of something computed in the kernel.
 
-use crate::conform::bound::Inputs;
 use crate::conform::causes;
 use crate::conform::compare;
 use crate::conform::inputs::Kind;
-use crate::conform::trial::{Bench, Trial, lost};
+use crate::conform::trial::{Bench, Elements, Trial, lost};
 use crate::diag::{Diagnostic, Result};
 use crate::dtype::DType;
 use crate::graph::op::{Pool, PoolKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
-use crate::reference::{self, Env, Math, floats};
+use crate::reference::{self, Math, floats};
 use crate::tensor::{Storage, Tensor};
 
 /// The pass's name in messages.
 const NAME: &str = "special values";
 
-/// What stands among the activations: numbers with the eighth of the tensor that they are put at.
-const STRANGE: [(usize, f64); 6] = [(1, f64::NAN), (2, f64::INFINITY), (3, f64::NEG_INFINITY), (4, 3e4), (5, -3e4), (6, 60.0)];
-const NAN: &[(usize, f64)] = STRANGE.split_at(1).0;
-const INFINITY: &[(usize, f64)] = STRANGE.split_at(1).1.split_at(1).0;
-const NEG_INFINITY: &[(usize, f64)] = STRANGE.split_at(2).1.split_at(1).0;
-const LARGE: &[(usize, f64)] = STRANGE.split_at(3).1;
+/// Numbers with the eighth of the tensor that they are put at.
+type Numbers = &'static [(usize, f64)];
 
-/// The first of the runs that does not hold; `inputs` are those of the numerics pass.
-pub fn pass(bench: Bench, inputs: &Env) -> Result<Option<Diagnostic>> {
+const STRANGE: [(usize, f64); 6] = [(1, f64::NAN), (2, f64::INFINITY), (3, f64::NEG_INFINITY), (4, 3e4), (5, -3e4), (6, 60.0)];
+
+/// What stands among the activations, run by run, each left out where what it is for has been seen.
+const RUNS: [(Numbers, fn(&Seen) -> bool); 5] = [
+    (&STRANGE, |_| false),
+    (STRANGE.split_at(3).1, |seen| seen.large),
+    (STRANGE.split_at(1).1.split_at(1).0, |seen| seen.infinity),
+    (STRANGE.split_at(2).1.split_at(1).0, |seen| seen.infinity),
+    (STRANGE.split_at(1).0, |seen| seen.nan),
+];
+
+/// The first of the runs that does not hold; `given` is that of the numerics pass.
+pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let graph = &bench.subject.imported;
-    let nodes = bench.nodes();
     let operands = bench.launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported);
     let activations: Vec<ValueId> =
         operands.filter(|&v| graph.value(v).role == Role::Activation && is_float(graph.dtype(v))).collect();
-    let changed = |change: &dyn Fn(usize, &mut Tensor)| {
-        let mut env = inputs.clone();
-        for (k, &value) in activations.iter().enumerate() {
-            let Some(tensor) = env.get(value) else { continue };
-            let mut tensor = tensor.as_ref().clone();
-            change(k, &mut tensor);
-            env.set(value, tensor);
-        }
-        env
-    };
     if activations.is_empty() {
         return Ok(None);
     }
-    let run = |change: &dyn Fn(usize, &mut Tensor)| Run::of(bench, &nodes, changed(change));
-    let mixed = run(&|k, tensor| scatter(tensor, k, &STRANGE))?;
-    if let Some(found) = mixed.found(bench) {
-        return Ok(Some(found));
-    }
-    for numbers in mixed.unseen() {
-        if let Some(found) = run(&|k, tensor| scatter(tensor, k, numbers))?.found(bench) {
+    let run = |change: &dyn Fn(usize, &mut Tensor)| {
+        let changed = given.with_activations(|env| {
+            for (k, &value) in activations.iter().enumerate() {
+                let Some(tensor) = env.get(value) else { continue };
+                let mut tensor = tensor.as_ref().clone();
+                change(k, &mut tensor);
+                env.set(value, tensor);
+            }
+        });
+        Run::of(bench, &changed)
+    };
+    let mut seen = Seen::default();
+    for (numbers, shows) in RUNS {
+        if shows(&seen) {
+            continue;
+        }
+        let run = run(&|k, tensor| scatter(tensor, k, numbers))?;
+        if let Some(found) = run.found(bench) {
             return Ok(Some(found));
         }
+        seen.add(&run);
     }
-    if let Some(ends) = maximum(graph, &nodes) {
+    if let Some(ends) = maximum(graph, &bench.nodes()) {
         return Ok(run(&|_, tensor| lower(tensor, ends))?.found(bench));
     }
     Ok(None)
+}
+
+/// What has come out in some run.
+#[derive(Default)]
+struct Seen {
+    nan: bool,
+    infinity: bool,
+    large: bool,
+}
+
+impl Seen {
+    fn add(&mut self, run: &Run) {
+        let truth = floats(run.trial.expected.tensor.storage());
+        self.nan |= truth.iter().any(|v| v.is_nan());
+        self.infinity |= truth.iter().any(|v| v.is_infinite());
+        self.large |= truth.iter().any(|v| v.is_finite() && v.abs() > 100.0);
+    }
 }
 
 /// One run, and what fp32 makes of the same elements.
@@ -85,13 +109,13 @@ struct Run {
 }
 
 impl Run {
-    fn of(bench: Bench, nodes: &[NodeId], env: Env) -> Result<Run> {
-        let mut single = env.clone();
-        let mut trial = bench.run(Kind::Numerics, env, Inputs::Any)?;
+    fn of(bench: Bench, given: &Elements) -> Result<Run> {
+        let mut trial = bench.run(Kind::Given, given)?;
         let derived = &trial.expected.derived;
         let mut failing = compare::failing(&trial.got, &trial.expected.tensor, derived);
         if !failing.is_empty() {
-            reference::evaluate(&bench.subject.imported, nodes, &mut single, Math::Unrounded)?;
+            let mut single = given.env.clone();
+            reference::evaluate(&bench.subject.imported, &bench.nodes(), &mut single, Math::Unrounded)?;
             let single = single.get(bench.launch.output).ok_or_else(|| lost(bench.subject, bench.launch.output))?;
             let excused = compare::failing(single, &trial.expected.tensor, derived);
             failing.retain(|at| excused.binary_search(at).is_err());
@@ -106,23 +130,6 @@ impl Run {
         }
         let finding = self.trial.finding(bench.launch)?;
         Some(causes::located(bench.subject, bench.launch, finding, NAME, None))
-    }
-
-    /// The numbers of [`STRANGE`] that left no trace in the output, in runs of their own.
-    fn unseen(&self) -> Vec<&'static [(usize, f64)]> {
-        let truth = floats(self.trial.expected.tensor.storage());
-        let shows = |test: fn(f64) -> bool| truth.iter().any(|&v| test(v));
-        let mut unseen = Vec::new();
-        if !shows(f64::is_nan) {
-            unseen.push(NAN);
-        }
-        if !shows(f64::is_infinite) {
-            unseen.extend([INFINITY, NEG_INFINITY]);
-        }
-        if !shows(|v| v.is_finite() && v.abs() > 100.0) {
-            unseen.push(LARGE);
-        }
-        unseen
     }
 }
 

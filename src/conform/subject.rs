@@ -68,6 +68,19 @@ pub struct Launch {
     pub output: ValueId,
 }
 
+/// A user's tensors, by the value of the imported graph that each is.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    pub inputs: HashMap<ValueId, Tensor>,
+    pub expected: HashMap<ValueId, Tensor>,
+}
+
+impl Given {
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty() && self.expected.is_empty()
+    }
+}
+
 /// Everything that verification reads.
 pub struct Subject {
     /// For messages: the suite's folder or name.
@@ -79,7 +92,12 @@ pub struct Subject {
     /// The class that the manifest claims for contractions with fp32 operands: kernels are held to it,
     /// whatever their text says.
     pub precision: Precision,
-    pub modules: Modules,
+    pub modules: Arc<Modules>,
+    /// What generated inputs are derived from: the manifest's seed, unless a trial asks for another. Weights
+    /// are always the manifest's.
+    pub seed: u64,
+    /// A user's data for the whole model, in the place of generated inputs and beside the reference's outputs.
+    pub given: Given,
     stored: HashMap<String, Tensor>,
     /// Files that are as they were emitted, by their hashes in the manifest.
     pristine: BTreeSet<String>,
@@ -131,7 +149,7 @@ impl Subject {
         let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten, placed };
         let launches = manifest.launches.iter().map(|entry| resolve(&truth, entry)).collect::<Result<Vec<Launch>>>()?;
         consistent::coverage(name, &manifest, &imported, &launches)?;
-        let modules = modules(name, files)?;
+        let modules = Arc::new(modules(name, files)?);
         let stored = match files.get("weights.safetensors") {
             Some(bytes) => weights(name, bytes, &imported)?,
             None => HashMap::new(),
@@ -139,7 +157,20 @@ impl Subject {
         let hash = |file: &str| files.get(file).map(|bytes| emit::digest(bytes));
         let pristine = manifest.files.iter().filter(|(file, known)| hash(file).as_ref() == Some(*known));
         let pristine = pristine.map(|(file, _)| file.clone()).collect();
-        Ok(Subject { name: name.to_owned(), manifest, imported, rewritten, launches, precision, modules, stored, pristine })
+        let (name, seed) = (name.to_owned(), manifest.seed);
+        Ok(Subject {
+            name,
+            manifest,
+            imported,
+            rewritten,
+            launches,
+            precision,
+            modules,
+            seed,
+            given: Given::default(),
+            stored,
+            pristine,
+        })
     }
 
     /// Elements of a weight of the imported graph: the file's own, or generated ones.

@@ -1,9 +1,11 @@
 //! One run of one launch: operands, the wrapper's launches emulated on them, and what the output must be.
 //!
-//! The operands of a [`Kind`] are generated once ([`Bench::inputs`]); every run works on a copy that it may change.
+//! The operands of a [`Kind`] are generated once ([`Bench::inputs`]), and their weights prepared once.
 //! Operands are protected while the launches run: a kernel writes its output and nothing else.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
@@ -48,24 +50,48 @@ impl Bench<'_> {
     }
 
     /// Elements of everything that enters [`Bench::nodes`].
-    pub fn inputs(&self, kind: Kind) -> Result<Env> {
+    pub fn inputs(&self, kind: Kind) -> Result<Elements> {
         let (graph, nodes) = (&self.subject.imported, self.nodes());
         let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.manifest.seed, &mut env)?;
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.seed, &mut env)?;
         for value in missing {
             env.set(value, self.subject.weight(value)?);
         }
-        Ok(env)
+        Ok(Elements::of(env))
     }
 
     /// Runs the launch on these elements.
-    pub fn run(&self, kind: Kind, mut env: Env, inputs: Inputs) -> Result<Trial> {
+    pub fn run(&self, kind: Kind, given: &Elements) -> Result<Trial> {
         let Bench { subject, executor, launch } = *self;
-        let storages = storages(subject, launch, &mut env)?;
-        let (got, cost) = emulated(subject, executor, launch, storages)?;
-        let expected = Expected::of(subject, launch, &self.nodes(), env, kind, inputs)?;
+        let mut env = given.env.clone();
+        let kept = given.weights.take();
+        let storages = storages(subject, launch, &mut env, kept)?;
+        let (got, cost, memory) = emulated(subject, executor, launch, storages)?;
+        given.weights.replace(weights_of(launch, memory));
+        let expected = Expected::of(subject, launch, &self.nodes(), env, kind)?;
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Trial { got, expected, comparison, cost })
+    }
+}
+
+/// Elements of what enters a launch. What `prepare` makes of its weights is kept from one run to the next: a
+/// launch may only read them.
+pub struct Elements {
+    pub env: Env,
+    /// By operand's name.
+    weights: Rc<RefCell<HashMap<String, Storage>>>,
+}
+
+impl Elements {
+    pub fn of(env: Env) -> Elements {
+        Elements { env, weights: Rc::default() }
+    }
+
+    /// Other elements of activations, and the same weights.
+    pub fn with_activations(&self, change: impl FnOnce(&mut Env)) -> Elements {
+        let mut env = self.env.clone();
+        change(&mut env);
+        Elements { env, weights: self.weights.clone() }
     }
 }
 
@@ -103,14 +129,7 @@ pub struct Expected {
 impl Expected {
     /// Evaluates nodes of the imported graph on the operands in `env`, and derives what the output of
     /// `launch` is held to: equality where every node is exact on these operands, else a bound.
-    pub fn of(
-        subject: &Subject,
-        launch: &Launch,
-        nodes: &[NodeId],
-        mut env: Env,
-        kind: Kind,
-        inputs: Inputs,
-    ) -> Result<Expected> {
+    pub fn of(subject: &Subject, launch: &Launch, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<Expected> {
         let graph = &subject.imported;
         if kind == Kind::Structure {
             let mut single = env.clone();
@@ -122,6 +141,10 @@ impl Expected {
             }
         }
         reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        let inputs = match kind {
+            Kind::Structure | Kind::Numerics => Inputs::OwnLaw,
+            Kind::Given => Inputs::Any,
+        };
         let derived = derive(graph, nodes, &env, subject.precision, inputs)?;
         let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
         Ok(Expected { tensor, derived })
@@ -129,11 +152,14 @@ impl Expected {
 }
 
 /// The storage of each operand: its elements where its layout has them, nothing yet for the output.
-fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Storage>> {
+///
+/// `kept` are weights of an earlier run.
+fn storages(subject: &Subject, launch: &Launch, env: &mut Env, mut kept: HashMap<String, Storage>) -> Result<Vec<Storage>> {
     let graph = &subject.imported;
     let bases: Vec<&str> = launch
         .operands
         .iter()
+        .filter(|operand| !kept.contains_key(&operand.entry.name))
         .filter_map(|operand| match &operand.slot {
             SlotEntry::Weight(base) => Some(base.as_str()),
             SlotEntry::Input(_) | SlotEntry::Buffer(_) => None,
@@ -148,11 +174,11 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Sto
         })?;
         env.get(value).cloned().map_or_else(|| subject.weight(value), Ok)
     })?;
-    let storage = |operand: &Operand| {
+    let mut storage = |operand: &Operand| {
         let entry = &operand.entry;
         match (&operand.slot, operand.imported) {
             _ if operand.written() => Ok(Storage::zeros(operand.dtype.carrier(), entry.storage)),
-            (SlotEntry::Weight(base), _) => Ok(weights[base].storage().clone()),
+            (SlotEntry::Weight(base), _) => Ok(kept.remove(&entry.name).unwrap_or_else(|| weights[base].storage().clone())),
             (SlotEntry::Input(_) | SlotEntry::Buffer(_), Some(value)) => {
                 let tensor = env.get(value).cloned().ok_or_else(|| lost(subject, value))?;
                 let storage = layout::scatter(&tensor, entry);
@@ -169,11 +195,18 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env) -> Result<Vec<Sto
             }
         }
     };
-    launch.operands.iter().map(storage).collect()
+    launch.operands.iter().map(&mut storage).collect()
 }
 
-/// Runs the wrapper's launches on the storages and reads the output back.
-fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost)> {
+/// Takes a launch's weights out of the memory that it ran in.
+fn weights_of(launch: &Launch, memory: Memory) -> HashMap<String, Storage> {
+    let operands = launch.operands.iter().zip(memory.buffers);
+    let weights = operands.filter(|(operand, _)| matches!(operand.slot, SlotEntry::Weight(_)));
+    weights.map(|(operand, buffer)| (operand.entry.name.clone(), buffer.lanes)).collect()
+}
+
+/// Runs the wrapper's launches on the storages, one buffer an operand, and reads the output back.
+fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost, Memory)> {
     let kernel = &subject.manifest.kernels[launch.kernel];
     let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
     let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
@@ -196,19 +229,19 @@ fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: V
         }
     }
     let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, &memory, launch, buffer)?;
+    covered(subject, executor, &memory, launch, buffer)?;
     let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
     let shape = Shape::from_slice(subject.imported.shape(launch.output));
-    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost))
+    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost, memory))
 }
 
 /// Every element of the output was written.
-pub fn covered(subject: &Subject, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
+pub fn covered(subject: &Subject, executor: &Executor, memory: &Memory, launch: &Launch, buffer: BufferId) -> Result<()> {
     let Some(output) = launch.operands.iter().find(|o| o.written()) else { return Ok(()) };
     let origin = output.entry.offset as usize;
     let (shape, strides) = (Shape::from_slice(&output.entry.shape), Strides::from_slice(&output.entry.strides));
     let view = View { buffer, pointer: origin, shape, strides, origin };
-    match emulate::coverage(memory, &view) {
+    match emulate::coverage(memory, &view, executor.checks().emulator) {
         None => Ok(()),
         Some(fault) => {
             let kernel = &subject.manifest.kernels[launch.kernel];
@@ -237,7 +270,7 @@ fn gap_axes(memory: &Memory, buffer: BufferId, entry: &OperandEntry) -> Vec<usiz
     (0..entry.shape.len()).filter(|&axis| missing[axis].len() < entry.shape[axis]).collect()
 }
 
-fn output_name(launch: &Launch) -> String {
+pub fn output_name(launch: &Launch) -> String {
     launch.operands.iter().find(|o| o.written()).map_or_else(String::new, |o| o.entry.name.clone())
 }
 

@@ -12,12 +12,15 @@ use crate::graph::{Producer, ValueId};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
-/// A model input, generated as the suite's `weights.py` does.
+/// A model input: the user's, or generated from the subject's seed as the suite's `weights.py` does.
 pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
+    if let Some(own) = subject.given.inputs.get(&input) {
+        return own.clone();
+    }
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {
-        Some(law) => rng::fill(law, Seed::derive(subject.manifest.seed, &data.name), data.ty.dtype, shape),
+        Some(law) => rng::fill(law, Seed::derive(subject.seed, &data.name), data.ty.dtype, shape),
         None => Tensor::zeros(data.ty.dtype, shape),
     }
 }

@@ -85,6 +85,8 @@ pub struct Verdict {
     pub programs: u64,
     /// Whether an earlier run reached this on the same bytes.
     pub known: bool,
+    /// The seed of the inputs on which it does not hold.
+    pub seed: Option<u64>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -97,6 +99,7 @@ impl Verdict {
             emulation_seconds: 0.0,
             programs: 0,
             known: false,
+            seed: None,
             diagnostics: Vec::new(),
         }
     }

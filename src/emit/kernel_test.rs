@@ -1,4 +1,4 @@
-//! The test of a kernel's file: seeded inputs, the kernel, torch in float64, a stated tolerance.
+//! The test of a kernel's file: seeded inputs, the kernel, torch in float64, a stated tolerance or a derived one.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,20 @@ use crate::template::{BoundKernel, Operand, OperandAccess};
 /// Constants of a model up to this size are written into a test.
 const LITERAL: usize = 64;
 
-/// `compute`, `compare`, `test` and what runs them.
+/// `compute`, `bound` where one is derived, `compare`, `test` and what runs them.
 pub fn text(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Parameters) -> diag::Result<String> {
     let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
     let mut text = compute(plan, kernel, subject, parameters)?;
     text += "\n\n";
-    text += &compare(plan, kernel, subject, parameters);
+    let bound = bound(plan, kernel, subject, parameters)?;
+    if let Some(bound) = &bound {
+        text += bound;
+        text += "\n\n";
+    }
+    text += &match bound {
+        Some(_) => compare_within(parameters),
+        None => compare(plan, kernel, subject, parameters),
+    };
     text += "\n\ndef test(device):\n    \"\"\"Ordinary inputs, then odd ones.\"\"\"\n";
     text += "    generator = torch.Generator().manual_seed(0)\n";
     for (value, name) in parameters {
@@ -120,6 +128,42 @@ fn compare(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &Pa
     text + &call(4, "torch.testing.assert_close", &[pair.to_vec(), options.to_vec()])
 }
 
+/// The function `bound` of a kernel with 16-bit floats that rounds, where its error can be derived.
+pub(super) fn bound(
+    plan: &Plan,
+    kernel: &BoundKernel,
+    subject: &Subject,
+    parameters: &Parameters,
+) -> diag::Result<Option<String>> {
+    if !narrow(kernel) || moves(plan, subject) {
+        return Ok(None);
+    }
+    super::bound::text(plan, subject, parameters, in_fp32(plan, subject))
+}
+
+/// `compare`: the kernel against the reference, each element within its bound.
+fn compare_within(parameters: &Parameters) -> String {
+    let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
+    let mut names = Names::new(&wrapper::RESERVED);
+    list.iter().for_each(|name| drop(names.fresh(name)));
+    let [given, wide, actual, expected, same, share] =
+        ["given", "wide", "actual", "expected", "same", "share"].map(|name| names.fresh(name));
+    let mut text = call(0, "def compare", std::slice::from_ref(&list));
+    text.truncate(text.trim_end().len());
+    text += ":\n    \"\"\"The kernel against the reference in float64; differences as shares of the bound.\"\"\"\n";
+    for line in [
+        format!("{given} = {}", tuple(&list)),
+        format!("{wide} = [t.double() if t.is_floating_point() else t for t in {given}]"),
+        format!("{actual}, {expected} = compute(*{given}).double(), reference(*{wide}).double()"),
+        format!("{same} = ({actual} == {expected}) | ({actual}.isnan() & {expected}.isnan())"),
+        format!("{share} = torch.where({same}, 0.0, ({actual} - {expected}) / bound(*{wide}))"),
+        format!("torch.testing.assert_close({share}, torch.zeros_like({share}), rtol=0, atol=1)"),
+    ] {
+        text += &statement(4, &line);
+    }
+    text
+}
+
 fn kernel_output(kernel: &BoundKernel) -> Option<&Operand> {
     kernel.operands.iter().find(|o| o.access == OperandAccess::Write)
 }
@@ -173,27 +217,38 @@ fn seeded(graph: &Graph, value: ValueId) -> String {
     }
 }
 
-/// How far an element may be off, relative and absolute: 0 for what only moves and chooses, else by
-/// the dtype and by whether sums are long.
+/// How far an element may be off where no bound is derived, relative and absolute: 0 for what only moves and
+/// chooses, else by the dtype and by whether sums are long.
 pub(super) fn tolerance(plan: &Plan, kernel: &BoundKernel, subject: &Subject) -> &'static str {
-    let ops = || subject.nodes.iter().map(|&id| &plan.imported.node(id).op);
-    let moves = ops().all(|op| match op {
+    if moves(plan, subject) {
+        "0"
+    } else if kernel.truncates() || narrow(kernel) {
+        "1e-2"
+    } else {
+        in_fp32(plan, subject)
+    }
+}
+
+/// The same for what computes in fp32.
+fn in_fp32(plan: &Plan, subject: &Subject) -> &'static str {
+    let mut ops = subject.nodes.iter().map(|&id| &plan.imported.node(id).op);
+    if ops.all(|op| matches!(op, Op::Map(_) | Op::View(_))) { "1e-5" } else { "1e-4" }
+}
+
+/// Whether the nodes only move and choose elements.
+fn moves(plan: &Plan, subject: &Subject) -> bool {
+    let mut ops = subject.nodes.iter().map(|&id| &plan.imported.node(id).op);
+    ops.all(|op| match op {
         Op::View(_) => true,
         Op::Pool(pool) => pool.kind == PoolKind::Max,
         Op::Map(map) => map.body.nodes().iter().all(|(node, _)| chooses(node)),
         Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => false,
-    });
-    let rounded = kernel.truncates();
-    let narrow = kernel.operands.iter().any(|o| o.dtype.is_float() && o.dtype.size() < 4);
-    if moves {
-        "0"
-    } else if rounded || narrow {
-        "1e-2"
-    } else if ops().all(|op| matches!(op, Op::Map(_) | Op::View(_))) {
-        "1e-5"
-    } else {
-        "1e-4"
-    }
+    })
+}
+
+/// Whether an operand has floats of fewer than 32 bits.
+fn narrow(kernel: &BoundKernel) -> bool {
+    kernel.operands.iter().any(|o| o.dtype.is_float() && o.dtype.size() < 4)
 }
 
 /// Whether a node computes no new float.

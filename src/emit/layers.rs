@@ -6,7 +6,7 @@
 //!
 //! The functions in a kernel's file are those of the first layer that uses it. A layer with the same
 //! kernel may differ from it in what was folded into weights (another ε); such a layer carries functions
-//! of its own.
+//! of its own. `tolerance` holds for kernels without a derived `bound`.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,8 @@ fn text(plan: &Plan, options: &EmitOptions, launch: &Launch, samples: &Samples) 
     if !alike(plan, (&first, &kernel_file::parameters(plan, kernel, &first)), (&subject, &parameters)) {
         let code = kernel_file::reference(plan, &subject, &parameters)?
             + "\n\n"
-            + &kernel_test::compute(plan, kernel, &subject, &parameters)?;
+            + &kernel_test::compute(plan, kernel, &subject, &parameters)?
+            + &kernel_test::bound(plan, kernel, &subject, &parameters)?.map_or_else(String::new, |bound| format!("\n\n{bound}"));
         entries.push(("code", json!(code.lines().collect::<Vec<_>>())));
     }
     Ok(object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map<String, Value>>()))

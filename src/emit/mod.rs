@@ -7,6 +7,8 @@
 //! back; the rest (references, tests, `main`) is ordinary Python that needs torch. Nothing emitted
 //! imports `decompose`. `verdicts.json` is added by `conform`.
 
+mod changes;
+mod bound;
 mod compile;
 mod kernel_file;
 mod kernel_test;
@@ -31,11 +33,12 @@ use crate::diag;
 use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
+pub use changes::{Change, changes, edited};
 pub use layers::{Samples, computed, numerics_seed};
 pub use manifest::{MANIFEST, digest};
 pub use restore::restore;
 pub use weights::STORED;
-pub use write::{Change, abandon, changes, edited, may_write, read, replace, write};
+pub use write::{abandon, may_write, paths, read, replace, write};
 
 /// A suite's files by path (`/` between folders), relative to the suite.
 pub type Files = BTreeMap<String, Vec<u8>>;

@@ -13,21 +13,29 @@ use crate::shape;
 use crate::template::OperandAccess;
 
 /// Names of `run.py` that values cannot have.
-const RESERVED: [&str; 16] = [
+const RESERVED: [&str; 24] = [
     "F",
     "argparse",
     "bench",
     "captured",
+    "collections",
+    "device_work",
     "forward",
     "inputs",
+    "json",
     "largest_error",
     "load",
     "main",
     "milliseconds",
+    "pathlib",
+    "planned",
     "prepare",
     "prepared",
+    "profile",
+    "profiled",
     "reference",
     "sys",
+    "tempfile",
     "torch",
     "weights",
 ];
@@ -58,8 +66,10 @@ pub fn text(plan: &Plan, options: &EmitOptions) -> diag::Result<String> {
     let mut text = format!(
         "\"\"\"{}: the whole model as {} kernel launches.\n\n\
          `python run.py` runs it on generated inputs, `--check` compares with torch, `--bench` times both,\n\
-         `--cuda-graph` launches everything at once.\n{}\"\"\"\n\n\
-         import argparse\nimport sys\n\nimport torch\n{functional}\n",
+         `--cuda-graph` launches everything at once, `--profile` counts the device's kernels against the plan.\n\
+         {}\"\"\"\n\n\
+         import argparse\nimport collections\nimport json\nimport pathlib\nimport sys\nimport tempfile\n\n\
+         import torch\n{functional}\n",
         prose(&plan.name),
         plan.launches.len(),
         if options.missing.is_empty() { "" } else { "Kernels are missing: README.md names the nodes.\n" },

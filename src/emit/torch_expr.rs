@@ -249,7 +249,7 @@ impl Printer<'_> {
 }
 
 /// The read that `x < 0 ? 0 : x` or the NaN-keeping max(x, 0) is applied to.
-fn relu_operand(nodes: &[(Node, DType)]) -> Option<usize> {
+pub(super) fn relu_operand(nodes: &[(Node, DType)]) -> Option<usize> {
     let zero = |id: expr::ExprId| {
         matches!(nodes[id.0 as usize].0, Node::Constant(Constant::Float(bits)) if bits == 0)
             || nodes[id.0 as usize].0 == Node::Constant(Constant::Int(0))

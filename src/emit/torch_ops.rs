@@ -47,7 +47,7 @@ pub fn statements(
 }
 
 /// The first output of one node.
-fn expression(
+pub(super) fn expression(
     graph: &Graph,
     id: NodeId,
     operands: &[Option<(String, &[usize])>],

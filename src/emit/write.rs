@@ -9,24 +9,15 @@
 //! Not atomic against other processes that write to the same folder, and a machine that loses power
 //! between the two renames of a replacement leaves the old suite under its hidden name.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
-
 use super::Files;
-use super::manifest::{FORMAT, MANIFEST, digest};
+use super::changes::{edited, list};
+use super::manifest::MANIFEST;
 use crate::diag::{self, Diagnostic, codes};
-
-/// Files that may stand in a suite without being in its manifest: written later, or by Python.
-const COMPANIONS: [&str; 2] = [MANIFEST, "verdicts.json"];
-
-/// Folders of Python's and Triton's own.
-const CACHES: [&str; 2] = ["__pycache__", ".pytest_cache"];
 
 /// Files and folders of writes that are in flight, and whether the process has given up.
 struct InFlight {
@@ -59,7 +50,7 @@ fn remove(path: &Path) {
 const USES: [&str; 2] = ["new", "old"];
 
 /// Whether a name is one that [`Staging`] gives: `.NAME.new-PID`.
-fn is_staging(name: &str) -> bool {
+pub(super) fn is_staging(name: &str) -> bool {
     name.starts_with('.')
         && name.rsplit_once('.').and_then(|(_, end)| end.split_once('-')).is_some_and(|(use_as, process)| {
             USES.contains(&use_as) && !process.is_empty() && process.bytes().all(|b| b.is_ascii_digit())
@@ -157,13 +148,19 @@ pub fn read(suite: &Path) -> diag::Result<Files> {
     let unreadable = |path: &Path, error: io::Error| {
         Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, error.to_string()).in_file(path.display().to_string()))
     };
-    let mut found = Vec::new();
-    list(suite, "", &mut found).map_err(|error| unreadable(suite, error))?;
+    let found = paths(suite).map_err(|error| unreadable(suite, error))?;
     let content = |path: String| {
         let file = suite.join(&path);
         Ok((path, fs::read(&file).map_err(|error| unreadable(&file, error))?))
     };
     found.into_iter().map(content).collect()
+}
+
+/// The paths of those files.
+pub fn paths(suite: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    list(suite, "", &mut found)?;
+    Ok(found)
 }
 
 /// Replaces one file of a suite, whole or not at all.
@@ -249,93 +246,6 @@ fn may_replace(target: &Path, force: bool) -> diag::Result<()> {
     Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes with --force")))
 }
 
-/// What happened to a file since its suite was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    Edited,
-    Added,
-    Removed,
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Change::Edited => "edited",
-            Change::Added => "added",
-            Change::Removed => "removed",
-        })
-    }
-}
-
-/// Files of a suite on disk that changed since it was written, by path; `None` when the folder is not
-/// a suite of ours.
-pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
-    let manifest = match fs::read(suite.join(MANIFEST)) {
-        Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let Some(hashes) = hashes(&manifest) else { return Ok(None) };
-    let mut found = Vec::new();
-    list(suite, "", &mut found)?;
-    let own = |path: &str| fs::read(suite.join(path)).map(|bytes| digest(&bytes));
-    compare(&hashes, &found, own).map(Some)
-}
-
-/// The same for a suite's files in memory.
-pub fn changes(files: &Files) -> Option<BTreeMap<String, Change>> {
-    let hashes = hashes(files.get(MANIFEST)?)?;
-    let found: Vec<String> = files.keys().cloned().collect();
-    compare(&hashes, &found, |path| Ok(files.get(path).map(|bytes| digest(bytes)).unwrap_or_default())).ok()
-}
-
-/// The hashes in a manifest of ours, by path.
-fn hashes(manifest: &[u8]) -> Option<BTreeMap<String, String>> {
-    let manifest = serde_json::from_slice::<Value>(manifest).ok()?;
-    if manifest.get("format").and_then(Value::as_str) != Some(FORMAT) {
-        return None;
-    }
-    let hashes = manifest.get("files").and_then(Value::as_object)?;
-    Some(hashes.iter().map(|(path, hash)| (path.clone(), hash.as_str().unwrap_or_default().to_owned())).collect())
-}
-
-fn compare(
-    hashes: &BTreeMap<String, String>,
-    found: &[String],
-    own: impl Fn(&str) -> io::Result<String>,
-) -> io::Result<BTreeMap<String, Change>> {
-    let mut changed = BTreeMap::new();
-    for path in found {
-        match hashes.get(path) {
-            Some(hash) if own(path)? != *hash => drop(changed.insert(path.clone(), Change::Edited)),
-            Some(_) => {}
-            None if COMPANIONS.contains(&path.as_str()) => {}
-            None => drop(changed.insert(path.clone(), Change::Added)),
-        }
-    }
-    changed.extend(hashes.keys().filter(|path| !found.contains(path)).map(|path| (path.clone(), Change::Removed)));
-    Ok(changed)
-}
-
-/// Paths of all files below a folder, `/` between parts; without caches, and without what a process
-/// that was killed has staged.
-fn list(root: &Path, below: &str, found: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(root.join(below))? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
-        if is_staging(&name) || CACHES.contains(&name.as_str()) {
-            continue;
-        }
-        if !entry.file_type()?.is_dir() {
-            found.push(path);
-        } else {
-            list(root, &path, found)?;
-        }
-    }
-    Ok(())
-}
-
 fn refused(path: &Path, error: &io::Error) -> Box<Diagnostic> {
     let file = path.display().to_string();
     if error.kind() == io::ErrorKind::Interrupted {
@@ -350,9 +260,13 @@ fn refused(path: &Path, error: &io::Error) -> Box<Diagnostic> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::diag::render::render;
-    use serde_json::json;
+    use crate::emit::manifest::{FORMAT, digest};
 
     fn suite(kernel: &str) -> Files {
         let mut files = Files::new();

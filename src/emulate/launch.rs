@@ -56,8 +56,8 @@ pub enum Arg {
     Float(f64),
 }
 
-/// Which checks watch a launch. All are on by default; a test switches one off to see that it, and
-/// only it, catches its faults.
+/// Which checks watch a launch. All are on by default; the honesty tests switch one off to see that it, and
+/// only it, catches its faults ([`crate::emulate::check::ALL`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
     /// Loads and stores stay inside their view (A001, A002). Switched off, an access outside the
@@ -68,20 +68,37 @@ pub struct Checks {
     pub poison: bool,
     /// Loads see only memory that something has written (A010).
     pub uninitialised: bool,
-    /// No two programs write one element, none reads what another wrote (A007, A008), and no two lanes
-    /// store different values to one element at once (A013).
+    /// No two programs write one element, none reads what another wrote (A007, A008).
     pub races: bool,
+    /// No two lanes of a program store different values to one element at once (A013). Switched off, the last
+    /// lane's value stays.
+    pub overlap: bool,
     /// A quotient by zero reaches no store, address or branch (A009).
     pub division: bool,
     /// A wrapped integer reaches no store, address or branch (A011).
     pub wrapped: bool,
     /// Protected buffers are not stored to (A014).
     pub read_only: bool,
+    /// Assertions of the kernel hold (A012).
+    pub asserts: bool,
+    /// Every element of a view is written in the end (A006), for who asks with [`crate::emulate::coverage`].
+    pub coverage: bool,
 }
 
 impl Default for Checks {
     fn default() -> Self {
-        Checks { bounds: true, poison: true, uninitialised: true, races: true, division: true, wrapped: true, read_only: true }
+        Checks {
+            bounds: true,
+            poison: true,
+            uninitialised: true,
+            races: true,
+            overlap: true,
+            division: true,
+            wrapped: true,
+            read_only: true,
+            asserts: true,
+            coverage: true,
+        }
     }
 }
 

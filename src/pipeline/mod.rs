@@ -4,13 +4,18 @@
 //! A stage that cannot serve a node reports it and goes on with the rest; only what makes the whole
 //! meaningless (an unreadable file, a folder in the way) ends a run.
 
+mod data;
+mod judge;
 mod load;
 mod observe;
 mod operators;
 mod options;
+mod repeat;
 mod report;
+mod seeds;
 mod verdicts;
 mod verify;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,11 +32,15 @@ use crate::select::{self, Planned, Served};
 use crate::target::Target;
 use crate::template::{BindOptions, Library};
 
+pub use data::{GivenFile, GivenFiles};
 pub use observe::{Cancel, Observer, Silent};
-pub use options::{Options, VerifyScope, Weights};
+pub use options::{Options, Verification, VerifyScope, Weights};
+pub use repeat::quoted;
 pub use report::{Layer, Report};
+pub use seeds::Seeds;
 use verdicts::Known;
 pub use verify::verify;
+pub use watch::Snapshot;
 
 /// What a fatal error leaves: every message, never empty.
 pub type Outcome<T> = std::result::Result<T, Vec<Diagnostic>>;
@@ -94,7 +103,8 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     let samples = sample::of_plan(plan, options.seed, emitting.always_seeded).map_err(one)?;
     let mut files = emit::suite_with_layers(plan, &emitting, &samples).map_err(one)?;
     let mut report =
-        verify::run(&output.display().to_string(), &files, options, &Known::default(), observer, cancel).map_err(one)?;
+        verify::run(&output.display().to_string(), &files, &options.verification(), &Known::default(), observer, cancel)
+            .map_err(one)?;
     report.notes.extend(notes);
     report.problems.splice(0..0, problems);
     let verdicts = verdicts::text(&report, &files, &Known::default());

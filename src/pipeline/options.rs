@@ -1,12 +1,15 @@
-//! What one decomposition is asked to do.
+//! What one decomposition, or one verification, is asked to do.
 
 use std::path::PathBuf;
 
+use crate::conform::checks::Checks;
 use crate::dtype::DType;
 use crate::fuse::Level;
 use crate::import::Binding;
 use crate::registry::Size;
 use crate::tolerance::Precision;
+
+use super::data::GivenFiles;
 
 /// Everything that decides the result; two runs with equal options give equal suites.
 #[derive(Clone, Debug)]
@@ -36,6 +39,45 @@ pub struct Options {
     pub jobs: usize,
     /// Overwrite a suite with edited files.
     pub force: bool,
+    /// Which checks judge; all of them, but in tests of the checks themselves.
+    pub checks: Checks,
+    /// A user's own arrays to verify on, too.
+    pub data: GivenFiles,
+}
+
+/// What a verification is asked to do.
+#[derive(Clone, Debug)]
+pub struct Verification {
+    pub scope: VerifyScope,
+    /// Only this kernel, layer or template.
+    pub only: Option<String>,
+    /// Trust no verdict of before.
+    pub all: bool,
+    /// Worker threads.
+    pub jobs: usize,
+    /// What generated inputs are derived from; `None`: the suite's own seed.
+    pub seed: Option<u64>,
+    /// Seeds from that one on.
+    pub trials: u64,
+    /// A user's own arrays to verify on, too.
+    pub data: GivenFiles,
+    /// Which checks judge; all of them, but in tests of the checks themselves.
+    pub checks: Checks,
+}
+
+impl Default for Verification {
+    fn default() -> Verification {
+        Verification {
+            scope: VerifyScope::Unique,
+            only: None,
+            all: false,
+            jobs: 1,
+            seed: None,
+            trials: 1,
+            data: GivenFiles::default(),
+            checks: Checks::default(),
+        }
+    }
 }
 
 /// What is verified.
@@ -59,6 +101,21 @@ pub enum Weights {
     Seeded,
 }
 
+impl Options {
+    /// What the suite that is written is verified for.
+    pub fn verification(&self) -> Verification {
+        Verification {
+            scope: self.verify,
+            only: self.only.clone(),
+            all: true,
+            jobs: self.jobs,
+            data: self.data.clone(),
+            checks: self.checks,
+            ..Verification::default()
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -77,6 +134,8 @@ impl Default for Options {
             only: None,
             jobs: 1,
             force: false,
+            checks: Checks::default(),
+            data: GivenFiles::default(),
         }
     }
 }

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use crate::conform::chain::ChainReport;
+use crate::conform::given::OnData;
 use crate::conform::verdict::{Verdict, Word};
 use crate::diag::Diagnostic;
+
+use super::seeds::Seeds;
 
 /// One launch of the suite, in order.
 #[derive(Clone, Debug)]
@@ -40,6 +43,10 @@ pub struct Report {
     /// Buffers of `run.py` and their bytes in all.
     pub buffers: (usize, u64),
     pub chain: Option<ChainReport>,
+    /// On a user's own arrays.
+    pub on_data: Option<OnData>,
+    /// What the inputs were derived from.
+    pub seeds: Seeds,
     /// What the suite does not compute: nodes by their own names, or what import said of them.
     pub missing: Vec<String>,
     /// What is wrong or missing besides the verdicts.
@@ -49,15 +56,17 @@ pub struct Report {
 }
 
 impl Report {
-    /// Every finding: problems, then the verdicts' and the chain's diagnostics.
+    /// Every finding: problems, then the diagnostics of the verdicts, the chain, and the run on given data.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         let chain = self.chain.iter().flat_map(|c| &c.diagnostics);
-        self.problems.iter().chain(self.verdicts.iter().flat_map(|v| &v.diagnostics)).chain(chain)
+        let on_data = self.on_data.iter().flat_map(|d| &d.diagnostics);
+        self.problems.iter().chain(self.verdicts.iter().flat_map(|v| &v.diagnostics)).chain(chain).chain(on_data)
     }
 
     /// Whether every kernel and the chain were verified in full.
     pub fn fully_verified(&self) -> bool {
         let kernels = self.verdicts.iter().all(|v| v.word == Word::Verified);
-        kernels && self.problems.is_empty() && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
+        let on_data = self.on_data.as_ref().is_none_or(|d| d.word == Word::Verified);
+        kernels && on_data && self.problems.is_empty() && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
     }
 }

@@ -3,7 +3,8 @@
 //! A later verification trusts a verdict when the same version of the tool gave it, the manifest is
 //! the same (another graph is another truth), and the file has the same hash; the chain's, when no
 //! file at all changed. Only *verified* is trusted; everything else runs again. The document holds
-//! no timings, so that equal suites have equal verdicts.
+//! no timings, so that equal suites have equal verdicts. A verdict holds for the seeds that it was reached
+//! with; further seeds are added to it.
 //!
 //! Not caught: a manifest and verdicts that were forged together.
 
@@ -14,11 +15,12 @@ use crate::conform::verdict::{Error, Verdict, Word};
 use crate::emit::{self, Files, MANIFEST};
 
 use super::Report;
+use super::seeds::Seeds;
 
 /// The file's name in a suite.
 pub const VERDICTS: &str = "verdicts.json";
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
@@ -34,19 +36,21 @@ struct Document {
     chain: Option<ChainEntry>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Entry {
     file: String,
     sha256: String,
     verdict: String,
     codes: Vec<String>,
+    /// Seeds of the inputs on which it is *verified*.
+    seeds: Vec<Seeds>,
     /// Whether the structure pass asked for bit-equality.
     bit_equal_on_integers: Option<bool>,
-    /// Of the numerics pass, when the verdict is *verified*.
+    /// Of the numerics pass, when the verdict is *verified*: the trial that comes closest to its tolerance.
     error: Option<ErrorEntry>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct ErrorEntry {
     max_abs_err: f64,
     max_rel_err: f64,
@@ -56,10 +60,12 @@ struct ErrorEntry {
     formula: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct ChainEntry {
     verdict: String,
     codes: Vec<String>,
+    /// As a kernel's.
+    seeds: Vec<Seeds>,
     /// Of the model's outputs, when the verdict is *verified*.
     max_abs_err: Option<f64>,
     allowed: Option<f64>,
@@ -91,9 +97,27 @@ impl Known {
         Known { kernels: kernels.collect(), chain }
     }
 
-    /// The verdict of a kernel's file, when it is known.
-    pub fn kernel(&self, file: &str) -> Option<Verdict> {
-        let entry = self.kernels.iter().find(|known| known.file == file)?;
+    fn entry(&self, file: &str) -> Option<&Entry> {
+        self.kernels.iter().find(|known| known.file == file)
+    }
+
+    /// The verdict of a kernel's file, when it is known for these seeds.
+    pub fn kernel(&self, file: &str, seeds: Seeds) -> Option<Verdict> {
+        self.entry(file).filter(|entry| seeds.within(&entry.seeds)).map(Entry::verdict)
+    }
+
+    /// The chain's, when no file changed.
+    pub fn chain(&self, seeds: Seeds) -> Option<ChainReport> {
+        let entry = self.chain.as_ref().filter(|entry| seeds.within(&entry.seeds))?;
+        let (max_abs_err, allowed) = (entry.max_abs_err?, entry.allowed?);
+        Some(ChainReport { known: true, max_abs_err, allowed, ..ChainReport::of_nothing() })
+    }
+}
+
+impl Entry {
+    /// What a known entry says.
+    fn verdict(&self) -> Verdict {
+        let entry = self;
         let error = entry.error.as_ref().map(|e| Error {
             max_abs_err: e.max_abs_err,
             max_rel_err: e.max_rel_err,
@@ -103,14 +127,17 @@ impl Known {
             formula: e.formula.clone(),
         });
         let bit_equal = entry.bit_equal_on_integers;
-        Some(Verdict { word: Word::Verified, known: true, error, bit_equal, ..Verdict::not_verified() })
+        Verdict { word: Word::Verified, known: true, error, bit_equal, ..Verdict::not_verified() }
     }
 
-    /// The chain's, when no file changed.
-    pub fn chain(&self) -> Option<ChainReport> {
-        let entry = self.chain.as_ref()?;
-        let (max_abs_err, allowed) = (entry.max_abs_err?, entry.allowed?);
-        Some(ChainReport { known: true, max_abs_err, allowed, ..ChainReport::of_nothing() })
+    /// Adds what an earlier run found on the same bytes.
+    fn add(&mut self, known: &Entry) {
+        self.seeds = known.seeds.iter().fold(std::mem::take(&mut self.seeds), |all, &seeds| seeds.joined(&all));
+        self.bit_equal_on_integers = self.bit_equal_on_integers.zip(known.bit_equal_on_integers).map(|(a, b)| a && b);
+        let distance = |error: &Option<ErrorEntry>| error.as_ref().map_or(0.0, |e| e.over_tolerance);
+        if distance(&known.error) > distance(&self.error) {
+            self.error = known.error.clone();
+        }
     }
 }
 
@@ -132,26 +159,7 @@ fn digest_of_all(files: &Files) -> String {
 pub fn text(report: &Report, files: &Files, known: &Known) -> String {
     let mut kernels: Vec<Entry> = Vec::new();
     for layer in &report.layers {
-        let own = &report.verdicts[layer.verdict];
-        let verdict = match known.kernel(&layer.kernel) {
-            Some(known) if own.word == Word::NotVerified => known,
-            Some(_) | None => own.clone(),
-        };
-        let entry = Entry {
-            file: layer.kernel.clone(),
-            sha256: files.get(&layer.kernel).map(|bytes| emit::digest(bytes)).unwrap_or_default(),
-            verdict: verdict.word.as_str().to_owned(),
-            codes: verdict.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
-            bit_equal_on_integers: verdict.bit_equal,
-            error: verdict.error.filter(|_| verdict.word == Word::Verified).map(|e| ErrorEntry {
-                max_abs_err: e.max_abs_err,
-                max_rel_err: e.max_rel_err,
-                over_tolerance: e.over_tolerance,
-                worst_err: e.worst_err,
-                tolerance: e.tolerance,
-                formula: e.formula,
-            }),
-        };
+        let entry = entry(&report.verdicts[layer.verdict], report.seeds, &layer.kernel, files, known);
         match kernels.iter_mut().find(|e| e.file == entry.file) {
             // Of several launches of one kernel, the first that does not hold stands.
             Some(known) if known.verdict == Word::Verified.as_str() => *known = entry,
@@ -159,14 +167,51 @@ pub fn text(report: &Report, files: &Files, known: &Known) -> String {
             None => kernels.push(entry),
         }
     }
-    let chain = report.chain.as_ref().map(|chain| ChainEntry {
-        verdict: chain.word.as_str().to_owned(),
-        codes: chain.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
-        max_abs_err: (chain.word == Word::Verified).then_some(chain.max_abs_err),
-        allowed: (chain.word == Word::Verified).then_some(chain.allowed),
-        files: digest_of_all(files),
-    });
     let manifest = files.get(MANIFEST).map(|bytes| emit::digest(bytes)).unwrap_or_default();
+    let chain = chain(report, digest_of_all(files), known);
     let document = Document { version: VERSION, tool: tool(), manifest, kernels, chain };
     serde_json::to_string_pretty(&document).expect("invariant: verdicts are strings and lists") + "\n"
+}
+
+fn entry(verdict: &Verdict, seeds: Seeds, file: &str, files: &Files, known: &Known) -> Entry {
+    let known = known.entry(file);
+    if let Some(known) = known.filter(|_| verdict.known || verdict.word == Word::NotVerified) {
+        return known.clone();
+    }
+    let verified = verdict.word == Word::Verified;
+    let mut entry = Entry {
+        file: file.to_owned(),
+        sha256: files.get(file).map(|bytes| emit::digest(bytes)).unwrap_or_default(),
+        verdict: verdict.word.as_str().to_owned(),
+        codes: verdict.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
+        seeds: if verified { vec![seeds] } else { Vec::new() },
+        bit_equal_on_integers: verdict.bit_equal,
+        error: verdict.error.as_ref().filter(|_| verified).map(|e| ErrorEntry {
+            max_abs_err: e.max_abs_err,
+            max_rel_err: e.max_rel_err,
+            over_tolerance: e.over_tolerance,
+            worst_err: e.worst_err,
+            tolerance: e.tolerance,
+            formula: e.formula.clone(),
+        }),
+    };
+    if let Some(known) = known.filter(|_| verified) {
+        entry.add(known);
+    }
+    entry
+}
+
+fn chain(report: &Report, files: String, known: &Known) -> Option<ChainEntry> {
+    // What was not asked after still holds when no file changed.
+    let Some(chain) = &report.chain else { return known.chain.clone() };
+    let verified = chain.word == Word::Verified;
+    let before = known.chain.as_ref().filter(|_| verified).map(|entry| entry.seeds.as_slice()).unwrap_or_default();
+    Some(ChainEntry {
+        verdict: chain.word.as_str().to_owned(),
+        codes: chain.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
+        seeds: if verified { report.seeds.joined(before) } else { Vec::new() },
+        max_abs_err: verified.then_some(chain.max_abs_err),
+        allowed: verified.then_some(chain.allowed),
+        files,
+    })
 }

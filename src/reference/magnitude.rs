@@ -2,12 +2,13 @@
 //!
 //! The operator is evaluated once more on squared operands, in f32: a bound does not need f64, and
 //! the cost is below half of the reference's own. Operands are scaled to at most 1 first, so that no
-//! square overflows; what underflows weighs nothing. Elements that are not finite count as zero.
+//! square overflows; what underflows weighs nothing. Products of few rows are summed in f64 instead, without a copy.
+//! Elements that are not finite count as zero.
 
 use rayon::prelude::*;
 
 use super::bridge::floats;
-use super::{Math, apply};
+use super::{Math, apply, thin};
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::Op;
@@ -31,6 +32,14 @@ pub(super) fn terms_of(op: &Op, shapes: &[Option<&[usize]>]) -> Option<usize> {
 
 /// Q of every output element of a contraction (Conv without its bias, MatMul).
 pub fn magnitude(op: &Op, operands: &[Option<&Tensor>]) -> Result<Vec<f64>> {
+    if let (Op::MatMul, &[Some(a), Some(b), ..]) = (op, operands)
+        && let (Storage::F32(_), Storage::F32(_)) = (a.storage(), b.storage())
+        && thin::fits(a, b)
+    {
+        // Squares of f32 neither overflow in f64 nor vanish.
+        let sums = thin::product(a, b, |v| if v.is_finite() { v * v } else { 0.0 });
+        return Ok(sums.into_iter().map(f64::sqrt).collect());
+    }
     let mut scale = 1.0;
     let mut square = |operand: Option<&Tensor>| {
         operand.map(|tensor| {

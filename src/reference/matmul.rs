@@ -2,8 +2,8 @@
 //!
 //! Floats through candle; integers by an exact loop that wraps in 64 bits.
 
-use super::Math;
 use super::bridge::{Real, from_candle, refused, to_candle, truncated};
+use super::{Math, thin};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::shape;
@@ -11,6 +11,10 @@ use crate::tensor::{Storage, Tensor};
 
 pub(super) fn evaluate(a: &Tensor, b: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     match (dtype.carrier(), math) {
+        (Carrier::F64 | Carrier::F32, Math::F64) if thin::fits(a, b) => {
+            let out = product_shape(a.shape(), b.shape())?;
+            Ok(Tensor::new(DType::F64, out, Storage::F64(thin::product(a, b, |v| v))))
+        }
         (Carrier::F64 | Carrier::F32, Math::F64) => typed::<f64>(a, b, dtype),
         (Carrier::F64 | Carrier::F32, Math::Tf32) => typed::<f32>(&truncated(a), &truncated(b), dtype),
         (Carrier::F64 | Carrier::F32, Math::F32 | Math::Unrounded) => typed::<f32>(a, b, math.holds(dtype)),

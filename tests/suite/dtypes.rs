@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use decompose::dtype::DType;
 use decompose::fuse::Level;
-use decompose::pipeline::{self, Cancel, Options, Report, Silent};
+use decompose::pipeline::{self, Options, Report};
 use decompose::tolerance::Precision;
 use prost::Message;
 use tract_onnx::pb::tensor_proto::DataType;
@@ -13,7 +13,7 @@ use tract_onnx::pb::{
     ValueInfoProto, attribute_proto::AttributeType, tensor_shape_proto, type_proto,
 };
 
-use crate::support::{decompose, verify};
+use crate::support::{decompose, verification, verify};
 
 fn value(name: &str, elements: DataType, sizes: &[i64]) -> ValueInfoProto {
     let dim = |&size| tensor_shape_proto::Dimension {
@@ -219,7 +219,7 @@ fn a_manifest_without_a_class_is_refused() {
     let file = report.suite.unwrap().join("manifest.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("\"precision\": \"ieee\"", "\"precision\": \"double\"")).unwrap();
-    let refusal = pipeline::verify(file.parent().unwrap(), None, false, 2, &Silent, &Cancel::default()).unwrap_err();
+    let refusal = verification(file.parent().unwrap(), None).unwrap_err();
     assert_eq!(refusal[0].code.id, "U008");
     assert!(refusal[0].message.contains("double"), "{}", refusal[0].message);
 }

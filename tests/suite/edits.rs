@@ -7,7 +7,7 @@ use decompose::fuse::Level;
 use decompose::pipeline::{self, Cancel, Silent};
 use decompose::registry::Size;
 
-use crate::support::{decompose, options, verify};
+use crate::support::{decompose, edit, options, verification, verify};
 
 /// A fused suite at unit shapes, in a folder that lives as long as the guard.
 fn suite() -> (tempfile::TempDir, PathBuf) {
@@ -21,13 +21,6 @@ fn suite() -> (tempfile::TempDir, PathBuf) {
 fn kernel_of(suite: &Path, layer: &str) -> PathBuf {
     let (report, _) = verify(suite);
     suite.join(&report.layers.iter().find(|l| l.layer == layer).unwrap().kernel)
-}
-
-/// Replaces one occurrence of a text that must be there.
-fn edit(file: &Path, from: &str, to: &str) {
-    let text = std::fs::read_to_string(file).unwrap();
-    assert!(text.contains(from), "{} has no `{from}`:\n{text}", file.display());
-    std::fs::write(file, text.replacen(from, to, 1)).unwrap();
 }
 
 #[test]
@@ -174,11 +167,11 @@ fn only_a_layer_that_shares_its_kernel_is_verified_when_it_is_asked_for() {
     let file = kernel_of(&suite, "layer1.1.conv2");
     assert_eq!(file, kernel_of(&suite, "layer1.0.conv2"));
     edit(&file, "(h >= 0) & (h < H) & ", "");
-    let report = pipeline::verify(&suite, Some("layer1.1.conv2"), false, 2, &Silent, &Cancel::default()).unwrap();
+    let report = verification(&suite, Some("layer1.1.conv2")).unwrap();
     let asked: Vec<_> = report.layers.iter().filter(|l| l.asked).map(|l| report.verdicts[l.verdict].word).collect();
     assert_eq!(asked, [Word::Failed]);
     assert!(report.chain.is_none());
-    let refusal = pipeline::verify(&suite, Some("nothing"), false, 2, &Silent, &Cancel::default()).unwrap_err();
+    let refusal = verification(&suite, Some("nothing")).unwrap_err();
     assert_eq!(refusal[0].code.id, "U001");
 }
 
@@ -186,7 +179,7 @@ fn only_a_layer_that_shares_its_kernel_is_verified_when_it_is_asked_for() {
 fn a_missing_file_is_named() {
     let (_guard, suite) = suite();
     std::fs::remove_file(kernel_of(&suite, "maxpool")).unwrap();
-    let refusal = pipeline::verify(&suite, None, false, 2, &Silent, &Cancel::default()).unwrap_err();
+    let refusal = verification(&suite, None).unwrap_err();
     assert_eq!(refusal[0].code.id, "U008");
     assert!(refusal[0].message.contains("kernels/maxpool2d__") && refusal[0].message.contains("is missing"));
 }

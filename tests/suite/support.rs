@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use decompose::fuse::Level;
-use decompose::pipeline::{self, Cancel, Options, Report, Silent};
+use decompose::pipeline::{self, Cancel, Options, Report, Silent, Verification};
 use decompose::registry::Size;
 
 /// Options for the repository's ResNet-50.
@@ -13,13 +13,57 @@ pub fn options(size: Size, fuse: Level, output: &Path) -> Options {
     Options { model, size, fuse, output: Some(output.to_owned()), jobs: 2, ..Options::default() }
 }
 
+/// A model of two kernels.
+const SMALL: &str = r#"
+<ir_version: 8, opset_import: ["" : 17]>
+small (float[1,2,12,13] x, float[3,2,3,3] w) => (float[1,3,6,7] y) {
+  c = Conv <pads = [1, 1, 1, 1]> (x, w)
+  r = Relu (c)
+  y = MaxPool <kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]> (r)
+}
+"#;
+
+/// The suite of a model in ONNX's textual form, in a folder that lives as long as the guard.
+pub fn suite_of(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, suite) = (folder.path().join("model.onnx"), folder.path().join("suite"));
+    std::fs::write(&model, crate::pages::onnx_text::bytes(text)).unwrap();
+    decompose(&Options { model, output: Some(suite.clone()), jobs: 2, ..Options::default() });
+    (folder, suite)
+}
+
+/// The suite of a model of two kernels: a convolution with its ReLU, and a pool.
+pub fn small_suite() -> (tempfile::TempDir, PathBuf) {
+    suite_of(SMALL)
+}
+
+/// The only kernel of a template.
+pub fn kernel_file(suite: &Path, template: &str) -> PathBuf {
+    let files = std::fs::read_dir(suite.join("kernels")).unwrap().map(|entry| entry.unwrap().path());
+    let own = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&format!("{template}__"));
+    files.filter(own).next().unwrap_or_else(|| panic!("{} has no {template}", suite.display()))
+}
+
+/// Replaces one occurrence of a text that must be there.
+pub fn edit(file: &Path, from: &str, to: &str) {
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains(from), "{} has no `{from}`:\n{text}", file.display());
+    std::fs::write(file, text.replacen(from, to, 1)).unwrap();
+}
+
 pub fn decompose(options: &Options) -> Report {
     pipeline::decompose(options, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
 }
 
+/// Verifies a suite again, or the part of it that a filter names.
+pub fn verification(suite: &Path, only: Option<&str>) -> pipeline::Outcome<Report> {
+    let asked = Verification { only: only.map(str::to_owned), jobs: 2, ..Verification::default() };
+    pipeline::verify(suite, &asked, &Silent, &Cancel::default())
+}
+
 /// Verifies a suite again; the codes of everything that was found.
 pub fn verify(suite: &Path) -> (Report, Vec<&'static str>) {
-    let report = pipeline::verify(suite, None, false, 2, &Silent, &Cancel::default()).unwrap();
+    let report = verification(suite, None).unwrap();
     let codes = report.diagnostics().map(|d| d.code.id).collect();
     (report, codes)
 }

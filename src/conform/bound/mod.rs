@@ -99,7 +99,8 @@ fn as_tensor(lanes: Vec<f64>, shape: &[usize]) -> Tensor {
 pub enum Inputs {
     /// Of our own law: the cap holds as it is.
     OwnLaw,
-    /// Anything (a chain's activations, a user's data): the cap scales by max(1, Q).
+    /// Anything (a chain's activations, a user's data): the cap scales by the largest Q, or the largest
+    /// number inside the kernel, where that is more than 1: a sum of two large numbers may be small.
     Any,
 }
 
@@ -145,6 +146,10 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
             error.settle(&floats(output.storage()));
             errors.insert(node.outputs[0], error);
+        }
+        if inputs == Inputs::Any && nodes.last() != Some(&id) && output.dtype().is_float() {
+            let finite = floats(output.storage());
+            weight = weight.max(finite.par_iter().map(|v| v.abs()).filter(|v| v.is_finite()).reduce(|| 0.0, f64::max));
         }
         let name = node.op.name();
         let named = match &node.op {

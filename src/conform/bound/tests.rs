@@ -375,3 +375,25 @@ fn marks_reach_what_depends_on_them() {
     assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 2 }, &[x], &[1, 1, 4, 4])), [0, 4, 8, 12]);
     assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 3 }, &[x], &[1, 1, 4, 4])), [0, 1, 2, 3]);
 }
+
+#[test]
+fn a_small_sum_of_large_numbers_is_not_held_to_a_small_cap() {
+    // conv, then y · 4096, then − the same residual: what is left is small, its error is that of the large numbers.
+    let mut net = Net::new();
+    let x = net.input(&[1, 4, 4, 4], Role::Activation);
+    let residual = net.input(&[1, 8, 4, 4], Role::Activation);
+    let conv = net.conv(x, 8, 1, 1);
+    let large = net.pointwise("scale", &[conv], |b, r| {
+        let factor = b.float(4096.0, DType::F32);
+        b.binary(Binary::Mul, r[0], factor)
+    });
+    net.pointwise("sub", &[large, residual], |b, r| b.binary(Binary::Sub, r[0], r[1]));
+    let mut env = net.env(Kind::Numerics, Math::F64);
+    env.set(residual, env.get(large).unwrap().clone());
+    evaluate(&net.graph, &net.nodes, &mut env, Math::F64).unwrap();
+    let bound = |inputs| derive(&net.graph, &net.nodes, &env, Precision::Tf32, inputs).unwrap().bound.unwrap();
+    let largest = |bounds: Vec<f64>| bounds.into_iter().fold(0.0, f64::max);
+    assert_eq!(largest(bound(Inputs::OwnLaw)), 1e-2);
+    let any = largest(bound(Inputs::Any));
+    assert!(any > 1.0 && any < 1e-2 * 4096.0 * 8.0, "{any}");
+}

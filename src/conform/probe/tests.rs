@@ -163,3 +163,29 @@ fn a_branch_between_two_integers_is_caught_by_real_numbers() {
     let fault = wrong("max(X, 0)", "x < 0,", "x < 0.5,");
     assert!(fault.message.contains("(own 2×3×5×7: alone, real numbers, own_kernel): element "), "{}", fault.message);
 }
+
+/// The notes on smaller shapes of an edited template's faults, by what was probed.
+fn smallest(name: &str, from: &str, to: &str) -> Vec<(String, String)> {
+    let results = super::template(&edited(name, from, to)).unwrap();
+    let notes = results.iter().filter_map(|result| {
+        let notes = &result.fault.as_ref()?.notes;
+        let note = notes.iter().find_map(|note| note.strip_prefix("smallest shapes that fail alike: "))?;
+        Some((result.probed.to_string(), note.to_owned()))
+    });
+    notes.collect()
+}
+
+#[test]
+fn a_fault_is_told_at_the_smallest_shapes() {
+    // The reduction ends after five terms, whatever stands around it: six terms show it.
+    let notes = smallest("matmul", "(m[:, None] < M) & (k[None, :] < K)", "(m[:, None] < M) & (k[None, :] < 5)");
+    for (probed, note) in &notes {
+        println!("{probed}: {note}");
+    }
+    // A value is taken from the next row, which is there from two rows on.
+    let text = "# fuse: value acc at b=b, m=m[:, None] if m[:, None] < M, n=n[None, :] if n[None, :] < N";
+    let notes = smallest("matmul", text, &text.replacen("m=m[:, None]", "m=m[:, None] // 2", 1));
+    for (probed, note) in &notes {
+        println!("{probed}: {note}");
+    }
+}

@@ -4,11 +4,15 @@
 //! after the last launch that writes the buffer: a concatenation is filled by several launches.
 
 use crate::diag::{Diagnostic, codes};
-use crate::emulate::launch::{Memory, View};
+use crate::emulate::launch::{Checks, Memory, View};
 use crate::emulate::view::Extent;
 
-/// The first element of a view that nothing has written, as a message without a place.
-pub fn coverage(memory: &Memory, view: &View) -> Option<Diagnostic> {
+/// The first element of a view that nothing has written, as a message without a place; nothing where the
+/// check is off.
+pub fn coverage(memory: &Memory, view: &View, checks: Checks) -> Option<Diagnostic> {
+    if !checks.coverage {
+        return None;
+    }
     let buffer = &memory.buffers[view.buffer.0];
     let bits = buffer.undefined.as_ref()?;
     let extent = Extent::new(view);
@@ -60,8 +64,8 @@ mod tests {
             strides: contiguous_strides(shape),
             origin,
         };
-        assert!(coverage(&memory, &view(&[7], 0)).is_none());
-        let found = coverage(&memory, &view(&[3, 4], 0)).unwrap();
+        assert!(coverage(&memory, &view(&[7], 0), Checks::default()).is_none());
+        let found = coverage(&memory, &view(&[3, 4], 0), Checks::default()).unwrap();
         assert_eq!(found.message, "5 of 12 elements of y were never written; the first is [1, 3]");
     }
 }

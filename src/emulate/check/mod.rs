@@ -2,6 +2,9 @@
 //!
 //! A check says little while a launch runs fast ([`crate::emulate::exec::Stop::Suspect`]); its
 //! message is written when the suspect program runs again, dense and lane by lane.
+//!
+//! [`ALL`] has each with its codes and its switch: a check is worth what its fail tests
+//! (`tests/emulate/fail/<code>`) show, and they show something only when they pass silently without it.
 
 pub mod bounds;
 pub mod coverage;
@@ -11,3 +14,33 @@ pub mod poison;
 pub mod race;
 pub mod read_only;
 pub mod uninitialised;
+
+use crate::diag::{Code, codes};
+use crate::emulate::launch::Options;
+
+/// One check: what it reports, and how a launch runs without it.
+pub struct Check {
+    pub name: &'static str,
+    pub codes: &'static [&'static Code],
+    pub off: fn(&mut Options),
+}
+
+/// Every check. Without `fuel` an endless kernel never returns.
+pub static ALL: &[Check] = &[
+    Check { name: "bounds", codes: &[&codes::OUT_OF_BOUNDS_LOAD, &codes::OUT_OF_BOUNDS_STORE], off: |o| o.checks.bounds = false },
+    Check {
+        name: "poison",
+        codes: &[&codes::POISON_STORED, &codes::POISON_ADDRESS, &codes::POISON_BRANCH],
+        off: |o| o.checks.poison = false,
+    },
+    Check { name: "coverage", codes: &[&codes::NEVER_WRITTEN], off: |o| o.checks.coverage = false },
+    Check { name: "races", codes: &[&codes::WRITE_RACE, &codes::READ_RACE], off: |o| o.checks.races = false },
+    Check { name: "division", codes: &[&codes::DIVISION_BY_ZERO], off: |o| o.checks.division = false },
+    Check { name: "uninitialised", codes: &[&codes::UNINITIALISED_READ], off: |o| o.checks.uninitialised = false },
+    Check { name: "wrapped", codes: &[&codes::INTEGER_WRAPPED], off: |o| o.checks.wrapped = false },
+    Check { name: "asserts", codes: &[&codes::ASSERT_FAILED], off: |o| o.checks.asserts = false },
+    Check { name: "read_only", codes: &[&codes::READ_ONLY_STORED], off: |o| o.checks.read_only = false },
+    Check { name: "overlap", codes: &[&codes::LANES_DISAGREE], off: |o| o.checks.overlap = false },
+    Check { name: "fuel", codes: &[&codes::FUEL], off: |o| o.fuel = u64::MAX },
+    Check { name: "memory", codes: &[&codes::MEMORY], off: |o| o.memory = usize::MAX },
+];

@@ -268,7 +268,7 @@ impl Machine<'_> {
                 Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(&value, "a block"),
             }
         };
-        if self.launch.checks.races
+        if self.launch.checks.overlap
             && let Some((element, lanes)) = overlap::conflict(&mut stored, differ)
         {
             let offset = element - extent(self.launch, access.arg).pointer;

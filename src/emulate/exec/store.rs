@@ -84,9 +84,9 @@ impl Machine<'_> {
         }
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
-        let races = self.launch.checks.races;
+        let overlap = self.launch.checks.overlap;
         let Scratch { masks, values: gathered, marks, touched: _ } = &mut self.scratch;
-        if races && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
+        if overlap && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
             return Err(Stop::Suspect);
         }
         let (port, report) = (&mut self.port, &mut self.report);

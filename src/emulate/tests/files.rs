@@ -1,18 +1,27 @@
-//! Kernels in files: `tests/emulate/fail/<check>/*.py` with the message that each gives, and
-//! `tests/emulate/pass/*.py`, which look like faults and are none.
+//! Kernels in files: `tests/emulate/fail/<code>/*.py` with the message that each gives, and
+//! `tests/emulate/pass/*.py`, which look like faults and are none. And the honesty of checks: with one of
+//! them off, its fail tests, and only they, are no longer told as before.
 //!
 //! Header lines, after `# compile:` (one a file):
 //! `# buffer: NAME dtype[len] (empty | zeros | iota | an integer) [read]` makes a buffer, which with `read`
 //! no launch may store to;
 //! `# launch: GRID arg …` runs, where an argument is a number, or a buffer's name with, maybe, a view:
 //! `x`, `x(2,4)`, `x(2,4:8,1+3)` (shape, strides, element of the first index).
-//! `# fuel: N`, `# memory: N` set limits. Bless with UPDATE_EXPECT=1.
+//! `# fuel: N`, `# memory: N` set limits; `# otherwise: CODE` says what finds the fault when its own check is
+//! off, which without this line nothing does. Bless with UPDATE_EXPECT=1.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::*;
+use crate::diag::{Class, codes};
+use crate::emulate::check::{self, Check};
 use crate::kernel::passes::simplify;
 use crate::shape::Strides;
 
 struct Case {
+    /// The check off, another one finds the fault.
+    otherwise: Option<String>,
     program: Program,
     /// The same kernel after `kernel::passes::simplify`.
     simplified: Program,
@@ -64,7 +73,7 @@ fn case(path: &Path) -> Case {
     let mut options = Options::default();
     options.fuel = number("fuel").unwrap_or(options.fuel);
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
-    Case { program, simplified, memory, grid, args, options }
+    Case { otherwise: lines("otherwise").pop(), program, simplified, memory, grid, args, options }
 }
 
 fn argument(word: &str, memory: &Memory) -> Arg {
@@ -91,18 +100,29 @@ fn argument(word: &str, memory: &Memory) -> Arg {
     Arg::Pointer(View { buffer, pointer: origin, shape, strides, origin })
 }
 
-/// What a run, and coverage after it, has to say.
-fn outcome(case: &Case, options: &Options) -> Option<String> {
-    match run_all(&case.program, &case.memory, case.grid, &case.args, options) {
-        Err(message) => Some(message),
-        Ok(memory) => case.args.iter().find_map(|arg| match arg {
-            Arg::Pointer(view) => coverage(&memory, view).map(|d| render(&d, false)),
-            Arg::Int(_) | Arg::Float(_) => None,
-        }),
-    }
+/// What a run, and coverage after it, has to say: its code, and the message. The two tapes count their own
+/// instructions, so of limits only the lazy one's message is looked at.
+fn outcome(case: &Case, options: &Options, limits: bool) -> Option<(String, String)> {
+    let run = match limits {
+        false => run_all(&case.program, &case.memory, case.grid, &case.args, options),
+        true => {
+            let mut memory = case.memory.clone();
+            let ran = run(&case.program, &mut memory, case.grid, &case.args, options);
+            ran.map(|_| memory).map_err(|error| render(&error, false))
+        }
+    };
+    let message = match run {
+        Err(message) => message,
+        Ok(memory) => case.args.iter().zip(&case.program.stores).find_map(|(arg, stores)| match arg {
+            Arg::Pointer(view) if *stores => coverage(&memory, view, options.checks).map(|d| render(&d, false)),
+            Arg::Pointer(_) | Arg::Int(_) | Arg::Float(_) => None,
+        })?,
+    };
+    let code = message.split(['[', ']']).nth(1).unwrap().to_owned();
+    Some((code, message))
 }
 
-fn files(folder: &str) -> Vec<std::path::PathBuf> {
+fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate").join(folder);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -114,91 +134,76 @@ fn files(folder: &str) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// Every file of a check fails with its message, and stays silent about it when the check is off.
-fn fails(check: &str, off: impl Fn(&mut Checks)) {
-    for path in files(&format!("fail/{check}")) {
+/// Every code that a check has, and no other, has a folder of fail tests.
+fn fail_tests() -> Vec<(&'static Check, &'static str, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate/fail");
+    let found: BTreeSet<String> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let owned: Vec<_> = check::ALL.iter().flat_map(|check| check.codes.iter().map(move |code| (check, code.id))).collect();
+    assert_eq!(found, owned.iter().map(|(_, id)| (*id).to_owned()).collect(), "folders, and codes of checks");
+    let tests =
+        owned.into_iter().flat_map(|(check, id)| files(&format!("fail/{id}")).into_iter().map(move |path| (check, id, path)));
+    tests.collect()
+}
+
+fn is_limit(id: &str) -> bool {
+    codes::find(id).unwrap().class == Class::Limit
+}
+
+#[test]
+fn every_fault_is_told_as_blessed() {
+    for (_, id, path) in fail_tests() {
         let case = case(&path);
-        let message = outcome(&case, &case.options).unwrap_or_else(|| panic!("{} finds nothing", path.display()));
+        let found = outcome(&case, &case.options, is_limit(id));
+        let (code, message) = found.unwrap_or_else(|| panic!("{} finds nothing", path.display()));
+        assert_eq!(code, id, "{}", path.display());
         expect_test::expect_file![path.with_extension("stderr")].assert_eq(&format!("{message}\n"));
-        let mut options = case.options.clone();
-        off(&mut options.checks);
-        if options.checks != case.options.checks {
-            let silent = outcome(&case, &options);
-            assert_ne!(silent.as_deref(), Some(message.as_str()), "{}: with its check off", path.display());
+        if is_limit(id) {
+            let dense = Options { dense: true, ..case.options.clone() };
+            assert_eq!(outcome(&case, &dense, true).unwrap().0, id, "{}", path.display());
         }
     }
 }
 
 #[test]
-fn bounds() {
-    fails("bounds", |checks| checks.bounds = false);
-}
-
-#[test]
-fn read_only() {
-    fails("read_only", |checks| checks.read_only = false);
-}
-
-#[test]
-fn poison() {
-    fails("poison", |checks| checks.poison = false);
-}
-
-#[test]
-fn uninitialised() {
-    fails("uninitialised", |checks| checks.uninitialised = false);
-}
-
-#[test]
-fn coverage_gaps() {
-    fails("coverage", |_| {});
-}
-
-#[test]
-fn races() {
-    fails("race", |checks| checks.races = false);
-}
-
-#[test]
-fn overlapping_lanes() {
-    fails("overlap", |checks| checks.races = false);
-}
-
-#[test]
-fn division() {
-    fails("division", |checks| checks.division = false);
-}
-
-#[test]
-fn wrapped() {
-    fails("wrapped", |checks| checks.wrapped = false);
-}
-
-#[test]
-fn limits() {
-    for path in files("fail/limit") {
-        let case = case(&path);
-        // The two tapes count their own instructions: only the lazy one is blessed.
-        let mut memory = case.memory.clone();
-        let error = run(&case.program, &mut memory, case.grid, &case.args, &case.options).unwrap_err();
-        expect_test::expect_file![path.with_extension("stderr")].assert_eq(&format!("{}\n", render(&error, false)));
-        let dense = Options { dense: true, ..case.options.clone() };
-        let mut memory = case.memory.clone();
-        assert_eq!(run(&case.program, &mut memory, case.grid, &case.args, &dense).unwrap_err().code.id, error.code.id);
+fn without_a_check_its_faults_and_only_its_pass() {
+    let tests = fail_tests();
+    let mut wrong = Vec::new();
+    for off in check::ALL {
+        for (own, id, path) in &tests {
+            let case = case(path);
+            let mut options = case.options.clone();
+            (off.off)(&mut options);
+            let found = outcome(&case, &options, is_limit(id));
+            let fine = if own.name == off.name {
+                found.as_ref().map(|(code, _)| code) == case.otherwise.as_ref()
+            } else {
+                let blessed = std::fs::read_to_string(path.with_extension("stderr")).unwrap();
+                found.as_ref().is_some_and(|(_, message)| format!("{message}\n") == blessed)
+            };
+            if !fine {
+                let told = found.map_or("nothing is found".to_owned(), |(_, message)| message);
+                wrong.push(format!("without {}, {}: {told}", off.name, path.display()));
+            }
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A check all of whose faults something else finds anyway could be left out unnoticed.
 #[test]
-fn asserts() {
-    fails("assert", |_| {});
+fn every_check_finds_something_alone() {
+    for check in check::ALL {
+        let mut own = fail_tests().into_iter().filter(|(owner, _, _)| owner.name == check.name);
+        assert!(own.any(|(_, _, path)| case(&path).otherwise.is_none()), "{}", check.name);
+    }
 }
 
 #[test]
 fn simplified_kernels_compute_and_fault_the_same() {
     // Limits count instructions, of which a simplified kernel has fewer.
-    let faults = ["assert", "bounds", "coverage", "division", "overlap", "poison", "race", "uninitialised", "wrapped"];
-    let folders = faults.map(|check| format!("fail/{check}"));
-    for path in folders.iter().map(String::as_str).chain(["pass"]).flat_map(files) {
+    let faults = fail_tests().into_iter().filter(|(_, id, _)| !is_limit(id)).map(|(_, _, path)| path);
+    for path in faults.chain(files("pass")) {
         let case = case(&path);
         let [plain, simplified] =
             [&case.program, &case.simplified].map(|program| run_all(program, &case.memory, case.grid, &case.args, &case.options));
@@ -219,7 +224,7 @@ fn simplified_kernels_compute_and_fault_the_same() {
 fn what_is_no_fault_passes() {
     for path in files("pass") {
         let case = case(&path);
-        if let Some(message) = outcome(&case, &case.options) {
+        if let Some((_, message)) = outcome(&case, &case.options, false) {
             panic!("{}\n{message}", path.display());
         }
     }

@@ -30,7 +30,7 @@ fn check(program: &Program, grid: u32, shapes: &[&[usize]], output: usize, ints:
     args.extend(ints.iter().map(|&v| Arg::Int(v)));
     let after = run_all(program, &memory, [grid, 1, 1], &args, &Options::default()).unwrap_or_else(|message| panic!("{message}"));
     let Arg::Pointer(view) = &args[output] else { panic!("no pointer") };
-    assert!(coverage(&after, view).is_none());
+    assert!(coverage(&after, view, Checks::default()).is_none());
     let report = run(program, &mut memory.clone(), [grid, 1, 1], &args, &Options::default()).unwrap();
     assert_eq!(report.replayed, 0, "{report:?}");
 }

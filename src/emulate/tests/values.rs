@@ -35,7 +35,7 @@ fn vecadd() {
         let want: Vec<f32> = numbers(n, 1).iter().zip(numbers(n, 2)).map(|(a, b)| a + b).collect();
         assert_eq!(f32s(&after, out), want);
         let Arg::Pointer(view) = &args[2] else { panic!("no pointer") };
-        assert!(coverage(&after, view).is_none());
+        assert!(coverage(&after, view, Checks::default()).is_none());
     }
 }
 

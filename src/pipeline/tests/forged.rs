@@ -15,7 +15,7 @@ use crate::emit::{Files, MANIFEST};
 use crate::fuse::Level;
 use crate::pipeline::verdicts::Known;
 use crate::pipeline::verify::all_of;
-use crate::pipeline::{Cancel, Options, Silent};
+use crate::pipeline::{Cancel, Silent, Verification};
 
 /// What may be forged without making a verdict wrong, and why.
 const HARMLESS: &[(&str, &str)] = &[
@@ -75,9 +75,9 @@ fn wrong(value: &Value, neighbours: &[Value]) -> Vec<Value> {
 fn objection(files: &Files, document: &Value) -> Result<(), String> {
     let mut files = files.clone();
     files.insert(MANIFEST.to_owned(), document.to_string().into_bytes());
-    let options = Options { jobs: 1, ..Options::default() };
-    let outcome =
-        catch_unwind(AssertUnwindSafe(|| all_of("s", &files, &options, &Known::default(), &Silent, &Cancel::default())));
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        all_of("s", &files, &Verification::default(), &Known::default(), &Silent, &Cancel::default())
+    }));
     let found = match outcome {
         Err(_) => return Err("a panic".to_owned()),
         Ok(Err(diagnostic)) => vec![*diagnostic],
@@ -165,7 +165,7 @@ fn another_output_shape_of_the_same_size_is_a_wrong_shape() {
         let mut files = files.clone();
         assert!(text.contains(from), "{from} in {text}");
         files.insert(MANIFEST.to_owned(), text.replacen(from, to, 1).into_bytes());
-        let refused = all_of("s", &files, &Options::default(), &Known::default(), &Silent, &Cancel::default()).unwrap_err();
+        let refused = all_of("s", &files, &Verification::default(), &Known::default(), &Silent, &Cancel::default()).unwrap_err();
         render(&refused, false)
     };
     let pooled = r#""access":"write","dtype":"f32","shape":[1,4,3,3]"#;

@@ -1,11 +1,15 @@
 """resnet50: the whole model as 56 kernel launches.
 
 `python run.py` runs it on generated inputs, `--check` compares with torch, `--bench` times both,
-`--cuda-graph` launches everything at once.
+`--cuda-graph` launches everything at once, `--profile` counts the device's kernels against the plan.
 """
 
 import argparse
+import collections
+import json
+import pathlib
 import sys
+import tempfile
 
 import torch
 import torch.nn.functional as F
@@ -1563,18 +1567,57 @@ def bench(given, weights, prepared):
             print(f"{'torch.compile':24} failed: {type(error).__name__}: {error}".splitlines()[0])
 
 
+def planned():
+    """Device kernels of one inference as the manifest plans them: how often each function is launched."""
+    manifest = json.loads((pathlib.Path(__file__).resolve().parent / "manifest.json").read_text())
+    counts = collections.Counter()
+    for launch in manifest["launches"]:
+        counts.update(part["function"] for part in manifest["kernels"][launch["kernel"]]["launches"])
+    return counts
+
+
+def device_work(trace):
+    """What a profiler's trace says the device did: kernels, copies and fills, by name."""
+    kinds = ("kernel", "gpu_memcpy", "gpu_memset")
+    return collections.Counter(event["name"] for event in trace["traceEvents"] if event.get("cat") in kinds)
+
+
+def profiled(call):
+    """`device_work` of one call."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "trace.json"
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiler:
+            call()
+            torch.cuda.synchronize()
+        profiler.export_chrome_trace(str(path))
+        return device_work(json.loads(path.read_text()))
+
+
+def profile(wanted, seen):
+    """Prints what ran against the plan; whether they are the same."""
+    for name in sorted(wanted | seen):
+        remark = "" if wanted[name] == seen[name] else "  not as planned" if name in wanted else "  not in the plan"
+        print(f"{seen[name]:6} of {wanted[name]:4} {name}{remark}")
+    ours = sum(count for name, count in seen.items() if name in wanted)
+    others = sum(seen.values()) - ours
+    print(f"launches: {sum(wanted.values())} planned, {ours} seen; other device kernels: {others}")
+    return wanted == seen
+
+
 def main():
     parser = argparse.ArgumentParser(description="resnet50")
     parser.add_argument("--check", action="store_true", help="compare with torch in float64")
     parser.add_argument("--cuda-graph", action="store_true", help="run as a CUDA graph")
     parser.add_argument("--bench", action="store_true", help="time against torch")
+    parser.add_argument("--profile", action="store_true", help="compare the device's kernels with the plan")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args()
-    if (options.bench or options.cuda_graph) and not torch.cuda.is_available():
-        parser.error("--bench and --cuda-graph need a GPU")
+    if (options.bench or options.cuda_graph or options.profile) and not torch.cuda.is_available():
+        parser.error("--bench, --cuda-graph and --profile need a GPU")
 
-    weights = load(options.device)
-    given = inputs(options.device)
+    with torch.device(options.device):  # Where tensors are generated, too.
+        weights = load(options.device)
+        given = inputs(options.device)
     prepared = prepare(weights)
     if options.cuda_graph:
         replay, results = captured(lambda: forward(*given, weights, prepared))
@@ -1586,8 +1629,12 @@ def main():
         print(tuple(result.shape), result.dtype)
     if options.bench:
         bench(given, weights, prepared)
+    as_planned = True
+    if options.profile:
+        profiled(lambda: forward(*given, weights, prepared))  # Sets the profiler up.
+        as_planned = profile(planned(), profiled(lambda: forward(*given, weights, prepared)))
     if not options.check:
-        return 0
+        return 0 if as_planned else 1
 
     def widened(t):
         return t.double() if t.is_floating_point() else t
@@ -1597,7 +1644,7 @@ def main():
     expected = expected if isinstance(expected, tuple) else (expected,)
     errors = [largest_error(a, e) for a, e in zip(results, expected)]
     print("largest error against torch in float64:", max(errors))
-    return 0 if max(errors) <= 0.001 else 1
+    return 0 if max(errors) <= 0.001 and as_planned else 1
 
 
 if __name__ == "__main__":

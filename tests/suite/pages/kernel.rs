@@ -57,7 +57,7 @@ fn run(name: &str, text: &str) -> Result<Option<Diagnostic>> {
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
     emulate::run(&program, &mut memory, grid, &args, &options)?;
     Ok(args.iter().find_map(|arg| match arg {
-        Arg::Pointer(view) => emulate::coverage(&memory, view),
+        Arg::Pointer(view) => emulate::coverage(&memory, view, options.checks),
         Arg::Int(_) | Arg::Float(_) => None,
     }))
 }

@@ -1,0 +1,49 @@
+//! Outputs that are the same whatever goes into them: a softmax over one element, x − x, 0 · x.
+//!
+//! A dead activation proves nothing about what follows it, and is a fault of the chain
+//! ([`super::alive`]), unless the model itself makes it so. That is asked of the reference: the launch's
+//! nodes are evaluated on two other draws of all that enters them, weights included, except for values that
+//! are constant by construction themselves. A layer that is dead because of its weights, or of the signal
+//! that reaches it, gives something else on these draws.
+//!
+//! Not caught: a constant that reaches a launch through a view is drawn like anything else.
+
+use std::collections::BTreeSet;
+
+use super::inputs::{self, Kind};
+use super::subject::{Launch, Subject, upstream};
+use super::trial::lost;
+use crate::diag::Result;
+use crate::graph::ValueId;
+use crate::reference::{self, Env, Math, floats};
+use crate::tensor::Tensor;
+
+/// Whether a launch gives the same finite elements on other inputs; then its output is added to `known`.
+pub fn by_construction(subject: &Subject, launch: &Launch, known: &mut Env) -> Result<bool> {
+    let first = drawn(subject, launch, known, subject.seed.wrapping_add(1))?;
+    let second = drawn(subject, launch, known, subject.seed.wrapping_add(2))?;
+    let constant = first == second && floats(first.storage()).iter().all(|v| v.is_finite());
+    if constant {
+        known.set(launch.output, first);
+    }
+    Ok(constant)
+}
+
+/// The reference's output on inputs from another seed.
+fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64) -> Result<Tensor> {
+    let graph = &subject.imported;
+    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+    let nodes = upstream(graph, &[launch.output], &given);
+    let entering = graph.entering(&nodes);
+    let mut env = Env::new();
+    for &value in &entering {
+        if let Some(tensor) = known.get(value) {
+            env.set(value, tensor.clone());
+        }
+    }
+    for exact in inputs::generate(graph, &nodes, &entering, Kind::Numerics, seed, &mut env)? {
+        env.set(exact, subject.weight(exact)?);
+    }
+    reference::evaluate(graph, &nodes, &mut env, Math::F64)?;
+    env.get(launch.output).map(|tensor| tensor.as_ref().clone()).ok_or_else(|| lost(subject, launch.output))
+}

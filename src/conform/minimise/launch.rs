@@ -1,0 +1,166 @@
+//! A failing launch of a suite at smaller shapes: a suite of that launch alone, whose kernel's file is the one
+//! that was edited.
+//!
+//! The wrapper's calls of `check` name each tensor and its shape; these tuples are all that is exchanged.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::resize::Resized;
+use crate::conform::checks::Checks;
+use crate::conform::execute::Executor;
+use crate::conform::kernel;
+use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
+use crate::conform::verdict::Verdict;
+use crate::diag::{Class, Diagnostic, Result};
+use crate::emit::manifest::{AccessEntry, PRECISION};
+use crate::emit::{self, EmitOptions, Files};
+use crate::emulate;
+use crate::fuse::{self, Level};
+use crate::graph::{Graph, ValueId};
+use crate::host::HostArg;
+use crate::select::{self, Served};
+use crate::shape::{self, Shape, display};
+use crate::source::SourceFile;
+use crate::syntax::ast::{ExprKind, Module, StmtKind};
+use crate::syntax::parse_module;
+use crate::target::Target;
+use crate::template::{BindOptions, BoundKernel, Library};
+use crate::tolerance::Precision;
+
+/// Instructions that one program of a trial may execute.
+const FUEL: u64 = 1 << 20;
+
+/// A note for a launch's diagnostic: the smallest shapes at which its kernel fails alike.
+pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<String> {
+    let entry = &subject.manifest.kernels[launch.kernel];
+    let dense = |o: &Operand| match o.host_arg() {
+        HostArg::Tensor(ty) => ty.shape.as_slice() == o.entry.shape,
+        _ => false,
+    };
+    let scratch = entry.operands.iter().any(|operand| operand.access == AccessEntry::Scratch);
+    if found.class() != Class::Bug || subject.is_pristine(&entry.file) || scratch || !launch.operands.iter().all(dense) {
+        return None;
+    }
+    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
+    let graph = &subject.imported;
+    let nodes = upstream(graph, &[launch.output], &given);
+    let planner = Planner::of(subject)?;
+    let as_it_is = super::resize::resized(graph, &nodes, launch.output, &|value, _| Some(Shape::from_slice(graph.shape(value))))?;
+    let (_, emitted) = planner.suite(&as_it_is.graph)?;
+    if emitted.key != entry.key || emitted.template != entry.template {
+        return None;
+    }
+    let emitted = parse_module(&SourceFile::new("emitted.py", emit::launch_module(&emitted))).ok()?;
+    let edited = subject.modules.ast(&module_name(&entry.file))?;
+    // The edited kernel's failure where it is the one that was found and the emitted kernel is right.
+    let alike = |at: &Resized| {
+        let (files, bound) = planner.suite(&at.graph)?;
+        let fault = run(files.clone(), &bound, edited)?.err().filter(|fault| fault.code == found.code)?;
+        run(files, &bound, &emitted)?.is_ok().then_some((fault, bound))
+    };
+    let smallest = super::smallest(graph, &nodes, launch.output, &mut |at| alike(at).is_some())?;
+    let (fault, bound) = alike(&smallest)?;
+    let shapes: Vec<String> = bound.operands.iter().map(|o| format!("{} {}", o.name, display(&o.layout.shape))).collect();
+    let there = fault.notes.iter().find(|note| note.starts_with("worst at")).unwrap_or(&fault.message);
+    Some(format!("smallest shapes that fail alike: {}; there: {there}", shapes.join(", ")))
+}
+
+/// A verdict whose first finding says at which shapes it is found, too.
+pub fn explained(subject: &Subject, launch: &Launch, mut verdict: Verdict) -> Verdict {
+    if let Some(found) = verdict.diagnostics.first_mut() {
+        found.notes.extend(note(subject, launch, found));
+    }
+    verdict
+}
+
+/// Plans and emits as the suite was.
+struct Planner<'s> {
+    subject: &'s Subject,
+    library: Library,
+    target: &'static Target,
+    level: Level,
+    precision: Precision,
+}
+
+impl<'s> Planner<'s> {
+    fn of(subject: &'s Subject) -> Option<Planner<'s>> {
+        let setting = |key: &str| subject.manifest.settings.get(key);
+        Some(Planner {
+            subject,
+            library: Library::embedded().ok()?,
+            target: Target::find(setting("target")?)?,
+            level: Level::from_name(setting("fuse")?).ok()?,
+            precision: Precision::from_name(setting(PRECISION)?)?,
+        })
+    }
+
+    /// A suite of one kernel, and the kernel. `None` where planning takes several.
+    fn suite(&self, graph: &Graph) -> Option<(Files, BoundKernel)> {
+        let rewritten = fuse::rewrite(graph, self.level).ok()?;
+        let clusters = fuse::cluster(&rewritten, self.level, &Served { library: &self.library, target: self.target }).ok()?;
+        let options = BindOptions { precision: self.precision };
+        let imported = Arc::new(graph.clone());
+        let planned = select::plan("trial", imported, &rewritten, clusters, &self.library, self.target, options).ok()?;
+        let ([kernel], [_], []) = (&planned.plan.kernels[..], &planned.plan.launches[..], &planned.missing[..]) else {
+            return None;
+        };
+        let manifest = &self.subject.manifest;
+        let options = EmitOptions {
+            seed: manifest.seed,
+            always_seeded: manifest.always_seeded,
+            settings: manifest.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            missing: Vec::new(),
+            refused: Vec::new(),
+        };
+        Some((emit::suite(&planned.plan, &options).ok()?, kernel.as_ref().clone()))
+    }
+}
+
+/// Judges the launch of a one-kernel suite whose kernel is `module`, at the suite's shapes. `None` where the
+/// module does not take other shapes.
+fn run(mut files: Files, bound: &BoundKernel, module: &Module) -> Option<Result<()>> {
+    let text = at_shapes(module, bound)?;
+    files.insert(emit::kernel_path(bound), text.into_bytes());
+    let subject = match Subject::of_kernels("trial", &files) {
+        Ok(subject) => subject,
+        Err(refused) => return Some(Err(refused)),
+    };
+    let executor = Executor::new(&subject.modules, emulate::Options { fuel: FUEL, ..emulate::Options::default() });
+    let executor = executor.judged_by(Checks { grid: false, ..Checks::default() });
+    Some(kernel::bare(&subject, &executor, subject.launches.first()?))
+}
+
+/// The module's text with the shapes that its `launch` demands exchanged for those of a kernel's operands; `None`
+/// unless it demands one of each.
+fn at_shapes(module: &Module, bound: &BoundKernel) -> Option<String> {
+    let launch = module.body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Function(def) if def.name == "launch" => Some(def),
+        _ => None,
+    })?;
+    let mut edits = Vec::new();
+    for stmt in &launch.body {
+        let StmtKind::Expr(expr) = &stmt.kind else { continue };
+        let ExprKind::Call { func, args, keywords: _ } = &expr.kind else { continue };
+        let (Some("check"), [name, _, shape, ..]) = (func.as_name(), &args[..]) else { continue };
+        let (ExprKind::Str(name), ExprKind::Tuple(_)) = (&name.kind, &shape.kind) else { return None };
+        edits.push((name.as_str(), shape.span));
+    }
+    let mut text = module.file.text().to_owned();
+    if edits.len() != bound.operands.len() {
+        return None;
+    }
+    edits.sort_by_key(|(_, span)| std::cmp::Reverse(span.start));
+    let mut demanded = BTreeSet::new();
+    for (name, span) in edits {
+        let operand = bound.operands.iter().find(|o| o.name == name)?;
+        demanded.insert(name);
+        let layout = &operand.layout;
+        if !shape::is_contiguous(&layout.shape, &layout.strides) || layout.offset != 0 {
+            return None;
+        }
+        let sizes: String = layout.shape.iter().map(|size| format!("{size}, ")).collect();
+        text.replace_range(span.start as usize..span.end as usize, &format!("({})", sizes.trim_end()));
+    }
+    (demanded.len() == bound.operands.len()).then_some(text)
+}

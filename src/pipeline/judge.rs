@@ -1,0 +1,219 @@
+//! Verdicts for a suite's kernels, each distinct one or every launch, and for its chain.
+//!
+//! With several seeds a kernel is verified on the inputs of each, up to the first on which it does not
+//! hold. The figures of a verdict are those of the trial that comes closest to its tolerance.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::conform::chain::{self, ChainReport};
+use crate::conform::execute::Executor;
+use crate::conform::kernel;
+use crate::conform::minimise;
+use crate::conform::subject::{Launch, Subject};
+use crate::conform::verdict::{Verdict, Word};
+use crate::diag::{Diagnostic, Result, codes};
+use crate::emulate;
+
+use super::data;
+use super::repeat::told;
+use super::seeds::Seeds;
+use super::verdicts::Known;
+use super::{Cancel, Layer, Observer, Report, Verification, VerifyScope};
+
+/// Instructions that one program of a kernel may execute. A program of a convolution needs thousands;
+/// an endless one is found within seconds.
+const FUEL: u64 = 1 << 26;
+
+/// Judges what is asked for. What is `known` holds already and is not run again. The subject's seed is
+/// that of the last trial afterwards.
+pub(super) fn judge(
+    subject: &mut Subject,
+    asked: &Verification,
+    known: &Known,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Result<Report> {
+    let modules = Arc::clone(&subject.modules);
+    let emulating =
+        emulate::Options { threads: asked.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
+    let executor = Executor::new(&modules, emulating).judged_by(asked.checks);
+    let selected = selected(subject, asked.only.as_deref())?;
+    let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
+    let data = data::read(subject, &asked.data, asked.only.as_deref(), &selected)?;
+    let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, cancel };
+    let mut report = Report {
+        model: subject.manifest.name.clone(),
+        kernels: subject.manifest.kernels.len(),
+        buffers: (subject.manifest.buffers.len(), buffer_bytes(subject)),
+        seeds,
+        ..Report::default()
+    };
+    if seeds != Seeds::new(subject.manifest.seed, 1) {
+        report.notes.push(format!("inputs are generated from {seeds}"));
+    }
+    let mut by_kernel: HashMap<usize, usize> = HashMap::new();
+    observer.stage("verify", selected.iter().filter(|&&s| s).count());
+    for (index, &selected) in selected.iter().enumerate() {
+        cancel.check()?;
+        let kernel = subject.launches[index].kernel;
+        let shared = by_kernel.get(&kernel).copied().filter(|_| asked.scope != VerifyScope::All);
+        let verdict = match shared {
+            Some(at) => at,
+            None => {
+                let verdict = match asked.scope {
+                    _ if !selected => Verdict::not_verified(),
+                    VerifyScope::None => Verdict::not_verified(),
+                    VerifyScope::Unique | VerifyScope::All => match known.kernel(&subject.manifest.kernels[kernel].file, seeds) {
+                        Some(verdict) => verdict,
+                        None => trials.kernel(subject, index)?,
+                    },
+                };
+                report.verdicts.push(verdict);
+                if selected {
+                    by_kernel.insert(kernel, report.verdicts.len() - 1);
+                }
+                report.verdicts.len() - 1
+            }
+        };
+        let launch = &subject.launches[index];
+        if selected {
+            observer.step(&launch.layer);
+        }
+        report.layers.push(Layer { asked: selected, ..layer(subject, launch, verdict) });
+    }
+    // What a launch that was interrupted left behind is no verdict.
+    cancel.check()?;
+    let fails = |&(_, &verdict): &(&usize, &usize)| {
+        !matches!(report.verdicts[verdict].word, Word::Verified | Word::Sampled | Word::NotVerified)
+    };
+    let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
+    report.missing = subject.manifest.refused.iter().chain(&subject.manifest.missing).cloned().collect();
+    if !subject.manifest.missing.is_empty() {
+        let missing = subject.manifest.missing.join(", ");
+        report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
+    } else if asked.scope != VerifyScope::None && asked.only.is_none() {
+        observer.stage("chain", subject.launches.len());
+        report.chain = Some(match known.chain(seeds) {
+            Some(chain) => ChainReport { launches: subject.launches.len(), ..chain },
+            None => trials.chain(subject, &failed, observer)?,
+        });
+        report.notes.extend(report.chain.iter().flat_map(|chain| chain.notes.clone()));
+    }
+    if let Some(data) = data {
+        observer.stage("given data", 0);
+        subject.seed = seeds.first();
+        report.on_data = Some(data::run(subject, &trials.executor, data, &failed, cancel)?);
+    }
+    Ok(report)
+}
+
+/// Which launches are asked about.
+fn selected(subject: &Subject, only: Option<&str>) -> Result<Vec<bool>> {
+    let selected: Vec<bool> = subject.launches.iter().map(|l| only.is_none_or(|f| subject.matches(l, f))).collect();
+    if let Some(filter) = only.filter(|_| !selected.contains(&true)) {
+        let help = "name a kernel's file, a layer or a template of the table";
+        return Err(Box::new(
+            Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {}", subject.name)).help(help),
+        ));
+    }
+    Ok(selected)
+}
+
+/// The same judgement on the inputs of each seed.
+struct Trials<'a> {
+    executor: Executor<'a>,
+    seeds: Seeds,
+    /// The suite's, which a command that repeats a trial need not name.
+    own_seed: u64,
+    cancel: &'a Cancel,
+}
+
+impl Trials<'_> {
+    fn kernel(&mut self, subject: &mut Subject, launch: usize) -> Result<Verdict> {
+        let mut worst: Option<Verdict> = None;
+        for seed in self.seeds.iter() {
+            self.cancel.check()?;
+            subject.seed = seed;
+            let at = &subject.launches[launch];
+            let verdict = minimise::launch::explained(subject, at, kernel::verify(subject, &self.executor, at));
+            if verdict.word != Word::Verified {
+                let file = &subject.manifest.kernels[subject.launches[launch].kernel].file;
+                let diagnostics = self.told(verdict.diagnostics, subject, Some(stem(file)), seed);
+                return Ok(Verdict { seed: Some(seed), diagnostics, ..verdict });
+            }
+            let distance = |verdict: &Verdict| verdict.error.as_ref().map_or(0.0, |e| e.over_tolerance);
+            worst = Some(match worst {
+                Some(worst) => {
+                    let bit_equal = worst.bit_equal.zip(verdict.bit_equal).map(|(a, b)| a && b);
+                    let kept = if distance(&verdict) > distance(&worst) { verdict } else { worst };
+                    Verdict { bit_equal, ..kept }
+                }
+                None => verdict,
+            });
+        }
+        Ok(worst.expect("invariant: there is at least one seed"))
+    }
+
+    fn chain(&mut self, subject: &mut Subject, failed: &BTreeSet<usize>, observer: &dyn Observer) -> Result<ChainReport> {
+        let mut worst: Option<ChainReport> = None;
+        let cancel = self.cancel;
+        for seed in self.seeds.iter() {
+            subject.seed = seed;
+            let step = |layer: &str| {
+                observer.step(layer);
+                cancel.check()
+            };
+            let chain = chain::verify(subject, &self.executor, failed, &step);
+            cancel.check()?;
+            let chain = chain?;
+            if chain.word != Word::Verified {
+                let diagnostics = self.told(chain.diagnostics, subject, None, seed);
+                return Ok(ChainReport { diagnostics, ..chain });
+            }
+            let distance = |chain: &ChainReport| if chain.allowed > 0.0 { chain.max_abs_err / chain.allowed } else { 0.0 };
+            worst = Some(worst.filter(|worst| distance(worst) >= distance(&chain)).unwrap_or(chain));
+        }
+        Ok(worst.expect("invariant: there is at least one seed"))
+    }
+
+    /// Messages, with what repeats them where plain verification would not.
+    fn told(&self, found: Vec<Diagnostic>, subject: &Subject, only: Option<&str>, seed: u64) -> Vec<Diagnostic> {
+        if self.seeds == Seeds::new(self.own_seed, 1) { found } else { told(found, &subject.name, only, seed, self.seeds) }
+    }
+}
+
+/// What `--only` takes for a kernel's file.
+fn stem(file: &str) -> &str {
+    file.trim_start_matches("kernels/").trim_end_matches(".py")
+}
+
+fn layer(subject: &Subject, launch: &Launch, verdict: usize) -> Layer {
+    let entry = &subject.manifest.kernels[launch.kernel];
+    let graph = &subject.imported;
+    let mut sources: Vec<(String, String)> = Vec::new();
+    for source in launch.covers.iter().flat_map(|&n| &graph.node(n).sources) {
+        let source = (source.node.clone(), source.operator.clone());
+        // Several nodes of the graph may come from one of the model's (Gemm).
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    let grid = entry.launches.last().map(|l| l.grid.map(|g| u32::try_from(g).unwrap_or(u32::MAX)));
+    Layer {
+        layer: launch.layer.clone(),
+        sources,
+        template: entry.template.clone(),
+        kernel: entry.file.clone(),
+        shape: graph.shape(launch.output).to_vec(),
+        grid,
+        verdict,
+        asked: true,
+    }
+}
+
+fn buffer_bytes(subject: &Subject) -> u64 {
+    // Sizes were checked when the suite was read.
+    let size = |name: &str| crate::dtype::DType::from_name(name).map_or(0, crate::dtype::DType::size);
+    subject.manifest.buffers.iter().map(|b| b.len as u64 * size(&b.dtype) as u64).sum()
+}
