@@ -193,7 +193,7 @@ impl<'s> Chain<'s> {
             weights.make(tensor.storage.0, &mut memory)?;
         }
         let first_buffer = memory.buffers.len();
-        buffers_as_planned(subject, &trace)?;
+        forward::buffers_as_planned(subject, &trace)?;
         Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new(), constant: Env::new() })
     }
 
@@ -432,22 +432,4 @@ fn difference(a: f64, b: f64) -> f64 {
         (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,
         (false, _) | (_, false) => f64::NAN,
     }
-}
-
-/// `forward` allocates the manifest's buffers first, in their order.
-fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
-    let mut allocated = trace.events.iter().filter_map(|event| match event {
-        Event::Alloc { dtype, len, .. } => Some((dtype.name(), *len)),
-        Event::Launch(_) => None,
-    });
-    for (i, planned) in subject.manifest.buffers.iter().enumerate() {
-        let found = allocated.next();
-        if found != Some((planned.dtype.as_str(), planned.len)) {
-            let found = found.map_or("none".to_owned(), |(dtype, len)| format!("{len} elements of {dtype}"));
-            let what = format!("forward's buffer {i} is {found}, the manifest's has {} of {}", planned.len, planned.dtype);
-            let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(format!("{}/run.py", subject.name));
-            return Err(Box::new(diagnostic.help("undo the edit, or decompose again")));
-        }
-    }
-    Ok(())
 }

@@ -5,8 +5,8 @@
 //! theirs. Calls through helpers of `run.py` are named at the outermost one.
 
 use crate::conform::subject::Subject;
-use crate::diag::{Diagnostic, Place, codes};
-use crate::host::KernelLaunch;
+use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::host::{Event, KernelLaunch, Trace};
 use crate::source::Span;
 
 /// `forward` launches another kernel than the manifest has, or none; `called`: where it calls it.
@@ -51,4 +51,22 @@ pub fn refused(subject: &Subject, error: Box<Diagnostic>) -> Box<Diagnostic> {
         error.related.insert(0, (refusal, "refused here".to_owned()));
     }
     Box::new(error)
+}
+
+/// `forward` allocates the manifest's buffers first, in their order.
+pub fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
+    let mut allocated = trace.events.iter().filter_map(|event| match event {
+        Event::Alloc { dtype, len, .. } => Some((dtype.name(), *len)),
+        Event::Launch(_) => None,
+    });
+    for (i, planned) in subject.manifest.buffers.iter().enumerate() {
+        let found = allocated.next();
+        if found != Some((planned.dtype.as_str(), planned.len)) {
+            let found = found.map_or("none".to_owned(), |(dtype, len)| format!("{len} elements of {dtype}"));
+            let what = format!("forward's buffer {i} is {found}, the manifest's has {} of {}", planned.len, planned.dtype);
+            let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(format!("{}/run.py", subject.name));
+            return Err(Box::new(diagnostic.help("undo the edit, or decompose again")));
+        }
+    }
+    Ok(())
 }

@@ -99,7 +99,10 @@ pub fn behind(
         if inside(line.span) {
             return score;
         }
-        score.contradicts(&contradictions, line);
+        // A contradiction explains the fault of an access that it flows into; a call passes everything on.
+        if line.calls_helper || faulty.is_empty() || line.reaches.keys().any(|sink| faulty.contains(&sink.access())) {
+            score.contradicts(&contradictions, line);
+        }
         for (sink, &steps) in &line.reaches {
             let (access, points, what) = match sink {
                 Sink::Address(a) => (a, 3.0, "flows into the address"),
