@@ -26,7 +26,7 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
     let mut diagnostic = finding.diagnostic;
     if let (Some(module), Some(last)) = (module, kernel.launches.last()) {
         let pointers = pointers(last);
-        let seen = diagnose::Seen { clue: finding.clue, evidence, pointers: &pointers };
+        let seen = diagnose::Seen { clue: finding.clue, evidence, pointers: &pointers, grid: Some(last.grid) };
         let mut suspects = unplanned(subject, launch, module);
         suspects.extend(diagnose::rank(module, &last.function, seen, SUSPECTS));
         diagnostic = with_suspects(diagnostic, module, suspects);
@@ -56,7 +56,7 @@ pub fn behind(subject: &Subject, launch: &Launch, fault: Box<Diagnostic>, gaps: 
     };
     let mut suspects = unplanned(subject, launch, module);
     let gaps = gaps.map(|axes| (output(launch), axes));
-    suspects.extend(diagnose::behind(module, &last.function, place, gaps));
+    suspects.extend(diagnose::behind(module, (&last.function, Some(last.grid)), place, gaps));
     let mut fault = *fault;
     // A line that contradicts the plan or a helper's own names explains the fault: it is shown first, and
     // where the fault came to light second.
@@ -121,9 +121,19 @@ fn unplanned(subject: &Subject, launch: &Launch, module: &Module) -> Vec<Suspect
         let mut definitions: Vec<Suspect> = Vec::new();
         for param in &differing {
             let planned = entry.args.get(param).map(Value::to_string).unwrap_or_default();
-            let why = format!("gives `{param}` another number than the plan's {planned}");
-            let definition = argument(stmt, launched, param).and_then(|arg| definition(wrapper, arg));
-            let span = definition.map_or(stmt.span, |stmt| stmt.span);
+            let arg = argument(stmt, launched, param);
+            let misplaced = arg.and_then(Expr::as_name).filter(|name| {
+                let given = launched.args.iter().find(|(known, _)| known == param);
+                given.zip(entry.args.get(*name)).is_some_and(|((_, value), own)| planned::same(kernel, own, value))
+            });
+            let (span, why) = match (misplaced, arg.and_then(|arg| definition(wrapper, arg))) {
+                // The name's own number is the planned one: it only stands in the wrong place.
+                (Some(name), _) => (stmt.span, format!("passes `{name}` for `{param}`")),
+                (None, Some(definition)) => {
+                    (definition.span, format!("gives `{param}` another number than the plan's {planned}"))
+                }
+                (None, None) => (stmt.span, format!("gives `{param}` another number than the plan's {planned}")),
+            };
             definitions.push(Suspect { span, why, certain: true });
         }
         if grid != entry.grid {

@@ -20,7 +20,7 @@ use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
-use crate::conform::{alive, compare, constant, diagnose, layout, planned};
+use crate::conform::{alive, compare, constant, diagnose, forward, layout, planned};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::{AccessEntry, SlotEntry};
 use crate::emulate::{BufferId, Memory};
@@ -190,7 +190,7 @@ impl<'s> Chain<'s> {
         args.push(HostArg::Mapping(types.clone()));
         let prepared = prepare.returned.iter().map(|&at| HostArg::Tensor(prepare.steps[at].ty.clone()));
         args.push(HostArg::Tuple(prepared.collect()));
-        let trace = host::trace_forward(&subject.modules, "run", &args)?;
+        let trace = host::trace_forward(&subject.modules, "run", &args).map_err(|error| forward::refused(subject, error))?;
 
         let mut memory = Memory::default();
         let lanes = |value: ValueId| given.get(value).map(|t| t.storage().clone()).ok_or_else(|| lost(subject, value));
@@ -202,7 +202,7 @@ impl<'s> Chain<'s> {
             weights.make(tensor.storage.0, &mut memory)?;
         }
         let first_buffer = memory.buffers.len();
-        buffers_as_planned(subject, &trace)?;
+        forward::buffers_as_planned(subject, &trace)?;
         Ok(Chain { subject, trace, memory, given, first_buffer, weights, bounds: HashMap::new(), constant: Env::new() })
     }
 
@@ -228,12 +228,14 @@ impl<'s> Chain<'s> {
             };
             let launch = match current {
                 Some(current) => current,
-                None => launches.next().ok_or_else(|| differs(subject, &kernel.module, "nothing"))?,
+                None => {
+                    launches.next().ok_or_else(|| forward::differs(subject, &kernel.module, "nothing", Some(kernel.called)))?
+                }
             };
             let entry = &subject.manifest.kernels[launch.kernel];
             let module = module_name(&entry.file);
             if kernel.module != module {
-                return Err(differs(subject, &kernel.module, &module));
+                return Err(forward::differs(subject, &kernel.module, &module, Some(kernel.called)));
             }
             if failed.contains(&launch.kernel) {
                 report.ended_at = Some(launch.layer.clone());
@@ -241,12 +243,14 @@ impl<'s> Chain<'s> {
             }
             self.weights.load(kernel, &mut self.memory)?;
             self.protect(launch, true)?;
-            report.cost.add(executor.launch(&mut self.memory, kernel)?);
+            let ran = executor.launch(&mut self.memory, kernel);
+            report.cost.add(ran.map_err(|fault| forward::unwritten(subject, fault, kernel))?);
             self.protect(launch, false)?;
             launched.push(kernel);
             current = (launched.len() < entry.launches.len()).then_some(launch);
             if current.is_none() {
-                planned::handed(subject, launch, &launched, &|slot| self.storage_of(slot))?;
+                let handed = planned::handed(subject, launch, &launched, &|slot| self.storage_of(slot));
+                handed.map_err(|error| forward::at_call(subject, error, kernel.called))?;
                 launched.clear();
                 report.launches += 1;
                 self.judge(executor, launch, report)?;
@@ -255,7 +259,8 @@ impl<'s> Chain<'s> {
             self.weights.drop_after(at, &mut self.memory);
         }
         if let Some(launch) = current.or_else(|| launches.next()) {
-            return Err(differs(subject, "nothing", &module_name(&subject.manifest.kernels[launch.kernel].file)));
+            let planned = module_name(&subject.manifest.kernels[launch.kernel].file);
+            return Err(forward::differs(subject, "nothing", &planned, None));
         }
         self.weights.rest_as_planned()?;
         if executor.checks().outputs { self.outputs(report) } else { Ok(()) }
@@ -405,31 +410,4 @@ impl<'s> Chain<'s> {
         }
         Ok(())
     }
-}
-
-/// `forward` allocates the manifest's buffers first, in their order.
-fn buffers_as_planned(subject: &Subject, trace: &Trace) -> Result<()> {
-    let mut allocated = trace.events.iter().filter_map(|event| match event {
-        Event::Alloc { dtype, len, .. } => Some((dtype.name(), *len)),
-        Event::Launch(_) => None,
-    });
-    for (i, planned) in subject.manifest.buffers.iter().enumerate() {
-        let found = allocated.next();
-        if found != Some((planned.dtype.as_str(), planned.len)) {
-            let found = found.map_or("none".to_owned(), |(dtype, len)| format!("{len} elements of {dtype}"));
-            let what = format!("forward's buffer {i} is {found}, the manifest's has {} of {}", planned.len, planned.dtype);
-            let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(format!("{}/run.py", subject.name));
-            return Err(Box::new(diagnostic.help("undo the edit, or decompose again")));
-        }
-    }
-    Ok(())
-}
-
-fn differs(subject: &Subject, launched: &str, planned: &str) -> Box<Diagnostic> {
-    let what = format!("forward launches {launched} where the manifest has {planned}");
-    Box::new(
-        Diagnostic::new(&codes::HOST_EDITED, what)
-            .in_file(format!("{}/run.py", subject.name))
-            .help("undo the edit, or decompose again"),
-    )
 }

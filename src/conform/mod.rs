@@ -24,6 +24,7 @@ pub mod cpu;
 pub mod diagnose;
 pub mod exact;
 pub mod execute;
+mod forward;
 pub mod given;
 pub mod inputs;
 pub mod kernel;

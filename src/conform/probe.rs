@@ -200,7 +200,7 @@ fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expe
         let stem = operand.name.to_ascii_lowercase();
         (format!("{stem}_ptr"), stem)
     });
-    let seen = diagnose::Seen { clue: finding.clue, evidence: None, pointers: &pointers.collect() };
+    let seen = diagnose::Seen { clue: finding.clue, evidence: None, pointers: &pointers.collect(), grid: None };
     let ranked = diagnose::rank(&module, entry, seen, diagnose::SUSPECTS);
     Ok(causes::with_suspects(finding.diagnostic, &module, ranked).related)
 }

@@ -6,7 +6,7 @@
 //! is made; [`Weights::rest_as_planned`] compares those that no launch reads.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::conform::prepare;
@@ -146,10 +146,49 @@ impl<'s> Weights<'s> {
             Some(tensor) if !self.checked || tensor.is_same(&expected[name]) => Ok(tensor),
             Some(_) | None => {
                 let what = format!("prepare computes other elements for {name} than the manifest's graph");
-                let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).in_file(run(self.subject));
-                Err(Box::new(diagnostic.help("undo the edit, or decompose again")))
+                let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).help("undo the edit, or decompose again");
+                Err(Box::new(match (self.subject.modules.ast("run"), self.cause(i)) {
+                    (Some(module), Some(step)) => diagnostic.at(&module.file, self.prepare.steps[step].span),
+                    (_, None) | (None, _) => diagnostic.in_file(run(self.subject)),
+                }))
             }
         }
+    }
+
+    /// The last step behind the i-th prepared value, which is wrong, and behind every wrong one that shares
+    /// steps with it, but behind no right one.
+    fn cause(&self, i: usize) -> Option<usize> {
+        let mut common = self.behind(i);
+        for other in (0..self.prepare.returned.len()).filter(|&other| other != i) {
+            let steps = self.behind(other);
+            if steps.is_disjoint(&common) {
+                continue;
+            }
+            common = match self.is_right(other) {
+                true => common.difference(&steps).copied().collect(),
+                false => common.intersection(&steps).copied().collect(),
+            };
+        }
+        common.last().copied()
+    }
+
+    /// The steps that a prepared value is made of.
+    fn behind(&self, i: usize) -> BTreeSet<usize> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![self.prepare.returned[i]]);
+        while let Some(step) = open.pop() {
+            if found.insert(step) {
+                open.extend(prepare_eval::operands(&self.prepare.steps[step].op));
+            }
+        }
+        found
+    }
+
+    fn is_right(&self, i: usize) -> bool {
+        let name = self.subject.manifest.prepared[i].as_str();
+        let one = Prepare { returned: vec![self.prepare.returned[i]], ..self.prepare.clone() };
+        let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned));
+        let expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new));
+        own.is_ok_and(|own| expected.is_ok_and(|expected| own.first() == Some(&*expected[name])))
     }
 }
 

@@ -259,6 +259,16 @@ impl Graph {
         }
     }
 
+    /// Makes a weight an input of the model, behind the others; another value stays as it is.
+    pub fn hand_in(&mut self, weight: ValueId) {
+        let position = self.inputs.len();
+        let producer = &mut self.values[weight.0 as usize].producer;
+        if matches!(producer, Producer::Weight(_)) {
+            *producer = Producer::Input(position);
+            self.inputs.push(weight);
+        }
+    }
+
     pub fn inputs(&self) -> &[ValueId] {
         &self.inputs
     }

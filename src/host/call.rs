@@ -66,8 +66,10 @@ impl<'m> Evaluator<'m> {
                 }
                 let args = self.args(frame, span, args, keywords)?;
                 let place = || Place::Text { file: frame.module.ast.file.clone(), span };
-                self.call_function(module, def, args.positional, args.keywords)
-                    .map_err(|error| Box::new(error.related(place(), "called from here")))
+                self.calls.push(span);
+                let result = self.call_function(module, def, args.positional, args.keywords);
+                self.calls.pop();
+                result.map_err(|error| Box::new(error.related(place(), "called from here")))
             }
             Value::Kernel(..) => Err(frame.raises(span, "a kernel is called without a grid")),
             Value::External(path) => {

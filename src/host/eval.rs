@@ -29,6 +29,8 @@ pub(super) struct Evaluator<'m> {
     pub steps: Option<Vec<PrepareStep>>,
     /// Functions being run, outermost first.
     pub stack: Vec<(String, String)>,
+    /// Calls of functions that are being run, outermost first.
+    pub calls: Vec<Span>,
     /// Statements that are left.
     pub budget: u64,
     /// Bytes that are left of [`BYTES`].
@@ -37,7 +39,15 @@ pub(super) struct Evaluator<'m> {
 
 impl<'m> Evaluator<'m> {
     pub fn new(modules: &'m Modules) -> Evaluator<'m> {
-        Evaluator { modules, trace: Trace::default(), steps: None, stack: Vec::new(), budget: STATEMENTS, bytes: BYTES }
+        Evaluator {
+            modules,
+            trace: Trace::default(),
+            steps: None,
+            stack: Vec::new(),
+            calls: Vec::new(),
+            budget: STATEMENTS,
+            bytes: BYTES,
+        }
     }
 
     /// Runs `module.entry(*args)` to its end.

@@ -79,6 +79,7 @@ impl<'m> Evaluator<'m> {
             num_warps,
             num_stages,
             span: args.span,
+            called: self.calls.first().copied().unwrap_or(args.span),
         }));
         Ok(Value::None)
     }

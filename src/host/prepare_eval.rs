@@ -61,7 +61,8 @@ fn last_uses(prepare: &Prepare) -> Vec<Option<usize>> {
 }
 
 /// The steps that an operation reads.
-fn operands(op: &PrepareOp) -> Vec<usize> {
+/// The steps that an operation reads.
+pub fn operands(op: &PrepareOp) -> Vec<usize> {
     match op {
         PrepareOp::Weight(_) => Vec::new(),
         PrepareOp::Arithmetic(_, a, b) => {

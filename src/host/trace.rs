@@ -68,6 +68,8 @@ pub struct KernelLaunch {
     pub num_stages: Option<u32>,
     /// Of the launch expression, in the file that holds it.
     pub span: Span,
+    /// Of the call that led to it, in the file of the traced function; where that launches itself, the launch.
+    pub called: Span,
 }
 
 /// Everything an entry did.

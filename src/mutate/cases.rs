@@ -17,15 +17,16 @@ use crate::emit::manifest::{self, PRECISION};
 use crate::emit::{self, EmitOptions, Files};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
-use crate::graph::{Cluster, Graph, Op, Producer, text};
+use crate::graph::{Cluster, Graph, Op, Producer, ValueId, text};
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{Ascend, Target};
-use crate::template::check::{self, Probe, Probed};
+use crate::template::check::{self, Probed};
 use crate::template::manifest::Implements;
-use crate::template::{self, BindOptions, Library, Template};
+use crate::template::{self, BindOptions, Layout, Library, Template};
 use crate::tolerance::Precision;
 
+use super::apart::{self, Apart};
 use super::around;
 
 static CASES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/src/mutate/cases");
@@ -45,7 +46,78 @@ pub struct Case {
     pub files: Files,
     /// The file that is mutated.
     pub file: String,
+    /// Whether mutations are found in it; otherwise it only judges those of other cases, where its text has
+    /// them: operands that lie otherwise than the problem's own plan has them.
+    pub source: bool,
 }
+
+/// A graph with its clusters, to be planned.
+struct Problem {
+    name: String,
+    imported: Graph,
+    graph: Graph,
+    clusters: Vec<Cluster>,
+}
+
+impl Problem {
+    /// One cluster of a graph that needs no rewriting.
+    fn plain(name: &str, graph: &Graph, cluster: &Cluster) -> Problem {
+        Problem { name: name.to_owned(), imported: graph.clone(), graph: graph.clone(), clusters: vec![cluster.clone()] }
+    }
+
+    /// A graph rewritten and clustered as a model is.
+    fn model(name: &str, graph: &Graph, library: &Library, target: &Target) -> Result<Problem> {
+        let rewritten = fuse::rewrite(graph, Level::Basic)?;
+        let clusters = fuse::cluster(&rewritten, Level::Basic, &Served { library, target })?;
+        Ok(Problem { name: name.to_owned(), imported: graph.clone(), graph: rewritten, clusters })
+    }
+
+    /// Plans and emits; one case a kernel of the subject's template, or one for `run.py`.
+    fn cases(&self, library: &Library, target: &Target, subject: &str) -> Result<Vec<Case>> {
+        let (imported, clusters) = (Arc::new(self.imported.clone()), self.clusters.clone());
+        let planned = select::plan("case", imported, &self.graph, clusters, library, target, BindOptions::default())?;
+        emitted(&self.name, planned, subject)
+    }
+
+    /// The problem with its weights handed in, so that they need not be dense.
+    fn handed_in(mut self) -> Problem {
+        for graph in [&mut self.imported, &mut self.graph] {
+            let values: Vec<ValueId> = graph.values().map(|(value, _)| value).collect();
+            values.into_iter().for_each(|value| graph.hand_in(value));
+        }
+        self
+    }
+
+    /// The kernel and wrapper, with operands that lie otherwise than a plan of this problem alone makes them:
+    /// `how`, or as the problem's name says, which makes it a source of mutations.
+    /// There is no `run.py` for them: its buffers have no gaps.
+    fn laid_out(&self, how: &str, place: Place, library: &Library, subject: &str) -> Result<Vec<Case>> {
+        let target = target(false);
+        let bind: select::build::Bind = &|graph, cluster, layout_of| {
+            let placed = |value| place(graph, value, &layout_of(value));
+            template::bind(graph, cluster, &placed, library, &target, BindOptions::default())
+        };
+        let imported = Arc::new(self.imported.clone());
+        let planned = select::build::build("case", imported, &self.graph, self.clusters.clone(), bind)?;
+        let plan = &planned.plan;
+        let mut files = Files::new();
+        for kernel in &plan.kernels {
+            files.insert(emit::kernel_path(kernel), emit::launch_module(kernel).into_bytes());
+        }
+        for path in [RUNNER, "weights.py"] {
+            files.insert(path.to_owned(), b"\"\"\"Not run.\"\"\"\n".to_vec());
+        }
+        let manifest = manifest::text(plan, &options(), &files);
+        files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
+        let source = how.is_empty();
+        let name = if source { self.name.clone() } else { format!("{}, {how}", self.name) };
+        let own = plan.kernels.iter().filter(|kernel| kernel.template == subject).map(|kernel| emit::kernel_path(kernel));
+        Ok(own.map(|file| Case { name: name.clone(), files: files.clone(), file, source }).collect())
+    }
+}
+
+/// How a value lies, given how a plan has it.
+type Place<'a> = &'a dyn Fn(&Graph, ValueId, &Layout) -> Layout;
 
 /// The cases of one template.
 ///
@@ -53,104 +125,97 @@ pub struct Case {
 /// What binding and emission refuse, with the case's name.
 pub fn of_template(template: &Arc<Template>, library: &Library) -> Result<Vec<Case>> {
     let own = Library::only(template);
+    let subject = template.name.as_str();
     let (mut cases, mut apart) = (Vec::new(), Vec::new());
-    let mut add = |name: &str, graph: &Graph, cluster: &Cluster, looped: bool| -> Result<()> {
-        cases.extend(planned(name, graph, graph, vec![cluster.clone()], &own, &target(looped), &template.name)?);
-        Ok(())
-    };
     for probe in check::probes(template)? {
         if let Some(moved) = probe.moved {
             // Weights are prepared dense.
             if !matches!(probe.graph.value(moved).producer, Producer::Weight(_)) {
-                apart.push(probe);
+                let place = |_: &Graph, value: ValueId, dense: &Layout| {
+                    let axes: Vec<usize> = (0..dense.shape.len()).collect();
+                    if value == moved { apart::spread(dense, &axes, true, 0, 3) } else { dense.clone() }
+                };
+                apart.extend(Problem::plain(&probe.name, &probe.graph, &probe.cluster).laid_out("", &place, &own, subject)?);
             }
             continue;
         }
         if !matches!(probe.probed, Probed::Alone | Probed::Body) {
             continue;
         }
-        add(&probe.name, &probe.graph, &probe.cluster, false)?;
+        let alone = Problem::plain(&probe.name, &probe.graph, &probe.cluster);
+        let mut problems = Vec::new();
         if template.takes_epilogues() {
             let (graph, cluster) = around::with_epilogue(&probe.graph, &probe.cluster);
-            add(&format!("{}, with an epilogue", probe.name), &graph, &cluster, false)?;
+            problems.push(Problem::plain(&format!("{}, with an epilogue", probe.name), &graph, &cluster));
         }
         // The operands of a Map take no prologues: fusion composes Maps instead.
-        let positions = probe.graph.node(probe.cluster.anchor).inputs.len();
-        for position in (0..positions).filter(|_| template.manifest.implements != Implements::Map) {
-            if let Some((graph, cluster)) = around::with_prologue(&probe.graph, &probe.cluster, position) {
-                add(&format!("{}, with a prologue", probe.name), &graph, &cluster, false)?;
-            }
+        if template.manifest.implements != Implements::Map {
+            problems.extend(with_prologues(&probe.name, &probe.graph, &probe.cluster));
         }
-        add(&format!("{}, looped", probe.name), &probe.graph, &probe.cluster, true)?;
-    }
-    for (name, graph) in listed(&template.name)? {
-        for looped in [false, true] {
-            let name = if looped { format!("{name}, looped") } else { name.clone() };
-            cases.extend(as_a_model(&name, &graph, library, &target(looped), &template.name)?);
+        cases.extend(alone.cases(&own, &target(false), subject)?);
+        for problem in &problems {
+            cases.extend(problem.cases(&own, &target(false), subject)?);
         }
-        cases.extend(with_maps_around(&name, &graph, &own, &template.name)?);
+        let looped = Problem { name: format!("{}, looped", probe.name), ..Problem::plain("", &probe.graph, &probe.cluster) };
+        cases.extend(looped.cases(&own, &target(true), subject)?);
+        for problem in problems.into_iter().chain([alone]).map(Problem::handed_in) {
+            apart.extend(lying_apart(&problem, &own, subject)?);
+        }
     }
-    for probe in apart {
-        cases.extend(lying_apart(&probe, &own, &template.name)?);
+    for (name, graph) in listed(subject)? {
+        let model = Problem::model(&name, &graph, library, &target(false))?;
+        cases.extend(model.cases(library, &target(false), subject)?);
+        let looped = Problem::model(&format!("{name}, looped"), &graph, library, &target(true))?;
+        cases.extend(looped.cases(library, &target(true), subject)?);
+        apart.extend(lying_apart(&model, library, subject)?);
+        for problem in with_maps_around(&name, &graph) {
+            cases.extend(problem.cases(&own, &target(false), subject)?);
+            apart.extend(lying_apart(&problem.handed_in(), &own, subject)?);
+        }
+    }
+    cases.extend(apart);
+    // Those that only judge come last: what is simplest tells first.
+    cases.sort_by_key(|case| !case.source);
+    Ok(cases)
+}
+
+/// Every way in which the operands of a problem can lie apart.
+fn lying_apart(problem: &Problem, library: &Library, subject: &str) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for how in Apart::ALL {
+        let place = |graph: &Graph, value: ValueId, dense: &Layout| how.layout(graph, value, dense);
+        cases.extend(problem.laid_out(how.name, &place, library, subject)?);
     }
     Ok(cases)
+}
+
+/// One problem for each operand of the anchor that can have a Map before it.
+fn with_prologues(name: &str, graph: &Graph, cluster: &Cluster) -> Vec<Problem> {
+    let positions = 0..graph.node(cluster.anchor).inputs.len();
+    let around = positions.filter_map(|position| around::with_prologue(graph, cluster, position));
+    around.map(|(graph, cluster)| Problem::plain(&format!("{name}, with a prologue"), &graph, &cluster)).collect()
 }
 
 /// A listed graph of one operator with Maps around it.
-fn with_maps_around(name: &str, graph: &Graph, own: &Library, subject: &str) -> Result<Vec<Case>> {
+fn with_maps_around(name: &str, graph: &Graph) -> Vec<Problem> {
     let computing: Vec<_> = graph.node_ids().filter(|&n| !matches!(graph.node(n).op, Op::View(_))).collect();
-    let [anchor] = computing[..] else { return Ok(Vec::new()) };
+    let [anchor] = computing[..] else { return Vec::new() };
     let cluster = Cluster::of(anchor);
     if cluster.output(graph) != graph.outputs()[0] || matches!(graph.node(anchor).op, Op::Map(_)) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let (fused, around) = around::with_epilogue(graph, &cluster);
-    let mut cases = planned(&format!("{name}, with an epilogue"), &fused, &fused, vec![around], own, &target(false), subject)?;
-    for position in 0..graph.node(anchor).inputs.len() {
-        if let Some((fused, around)) = around::with_prologue(graph, &cluster, position) {
-            cases.extend(planned(
-                &format!("{name}, with a prologue"),
-                &fused,
-                &fused,
-                vec![around],
-                own,
-                &target(false),
-                subject,
-            )?);
-        }
-    }
-    Ok(cases)
-}
-
-/// A probe with one operand that lies apart in its storage: a layout that views do not make, so that no
-/// stride is 1 or another's.
-fn lying_apart(probe: &Probe, own: &Library, subject: &str) -> Result<Vec<Case>> {
-    let target = target(false);
-    let bind: select::build::Bind =
-        &|graph, cluster, _| template::bind(graph, cluster, &|v| probe.layout(v), own, &target, BindOptions::default());
-    let graph = &probe.graph;
-    let planned = select::build::build("case", Arc::new(graph.clone()), graph, vec![probe.cluster.clone()], bind)?;
-    let plan = &planned.plan;
-    // `run.py` cannot be written for it: its buffers have no gaps. The kernel and its wrapper can.
-    let mut files = Files::new();
-    let own: Vec<String> = plan.kernels.iter().map(|kernel| emit::kernel_path(kernel)).collect();
-    for (kernel, path) in plan.kernels.iter().zip(&own) {
-        files.insert(path.clone(), emit::launch_module(kernel).into_bytes());
-    }
-    for path in [RUNNER, "weights.py"] {
-        files.insert(path.to_owned(), b"\"\"\"Not run.\"\"\"\n".to_vec());
-    }
-    let manifest = manifest::text(plan, &options(), &files);
-    files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
-    debug_assert!(plan.kernels.iter().all(|kernel| kernel.template == subject), "a library of one template");
-    Ok(own.into_iter().map(|file| Case { name: probe.name.clone(), files: files.clone(), file }).collect())
+    let mut problems = vec![Problem::plain(&format!("{name}, with an epilogue"), &fused, &around)];
+    problems.extend(with_prologues(name, graph, &cluster));
+    problems
 }
 
 /// The cases whose `run.py` is mutated.
 pub fn of_runner(library: &Library) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (name, graph) in listed(RUNNER)? {
-        cases.extend(as_a_model(&name, &graph, library, &target(false), RUNNER)?);
+        let target = target(false);
+        cases.extend(Problem::model(&name, &graph, library, &target)?.cases(library, &target, RUNNER)?);
     }
     Ok(cases)
 }
@@ -180,38 +245,18 @@ fn listed(subject: &str) -> Result<Vec<(String, Graph)>> {
     Ok(graphs)
 }
 
-fn as_a_model(name: &str, graph: &Graph, library: &Library, target: &Target, subject: &str) -> Result<Vec<Case>> {
-    let rewritten = fuse::rewrite(graph, Level::Basic)?;
-    let clusters = fuse::cluster(&rewritten, Level::Basic, &Served { library, target })?;
-    planned(name, graph, &rewritten, clusters, library, target, subject)
-}
-
-/// Plans and emits; one case a kernel of the subject's template, or one for `run.py`.
-fn planned(
-    name: &str,
-    imported: &Graph,
-    graph: &Graph,
-    clusters: Vec<Cluster>,
-    library: &Library,
-    target: &Target,
-    subject: &str,
-) -> Result<Vec<Case>> {
-    let planned = select::plan("case", Arc::new(imported.clone()), graph, clusters, library, target, BindOptions::default())?;
-    emitted(name, planned, subject)
-}
-
 fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Case>> {
     if let Some((_, reason)) = planned.missing.into_iter().next() {
         return Err(Box::new(reason.note(format!("case: {name}"))));
     }
     let files = emit::suite(&planned.plan, &options()).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
     if subject == RUNNER {
-        return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned() }]);
+        return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned(), source: true }]);
     }
     let own: Vec<String> = planned.plan.kernels.iter().filter(|k| k.template == subject).map(|k| emit::kernel_path(k)).collect();
     if own.is_empty() {
         let message = format!("case {name}: no kernel of template {subject} is in its plan");
         return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
     }
-    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file }).collect())
+    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file, source: true }).collect())
 }

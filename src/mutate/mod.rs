@@ -13,6 +13,7 @@
 //! Not measured: mistakes that need two edits, mistakes at sizes that no case has (an index that
 //! wraps in 32 bits at 2³¹ elements), and speed.
 
+mod apart;
 mod around;
 pub mod cases;
 pub mod equivalent;

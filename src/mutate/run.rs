@@ -104,11 +104,13 @@ fn mutants(selection: &Selection, subject: &str, cases: &[Ready], listed: &Liste
     let mut places: BTreeMap<Key, Vec<(usize, Mutation)>> = BTreeMap::new();
     for (i, ready) in cases.iter().enumerate() {
         for mutation in generate::mutations(&ready.module, selection.operators) {
-            let at = places.entry(mutation.key.clone()).or_insert_with(|| {
+            if ready.case.source && !places.contains_key(&mutation.key) {
                 order.push(mutation.key.clone());
-                Vec::new()
-            });
-            at.push((i, mutation));
+                places.insert(mutation.key.clone(), Vec::new());
+            }
+            if let Some(at) = places.get_mut(&mutation.key) {
+                at.push((i, mutation));
+            }
         }
     }
     let mut seen: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -133,7 +135,8 @@ fn unobserved(mutants: &mut [Mutant]) {
     let place = |key: &Key, from: String| (key.function.clone(), key.line.clone(), from, key.ordinal);
     for mutant in mutants.iter_mut().filter(|m| m.key.operator == "other missing" && matches!(m.outcome, Outcome::Escaped)) {
         mutant.outcome = Outcome::Equivalent(Argument::Unobserved);
-        free.insert(place(&mutant.key, mutant.key.from.clone()));
+        // What is left out takes the comma behind it along.
+        free.insert(place(&mutant.key, mutant.key.from.trim_end_matches(',').to_owned()));
     }
     for mutant in mutants.iter_mut().filter(|m| m.key.operator == "other value" && matches!(m.outcome, Outcome::Escaped)) {
         if free.contains(&place(&mutant.key, format!("other={}", mutant.key.from))) {

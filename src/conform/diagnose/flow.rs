@@ -26,6 +26,15 @@ pub enum Sink {
     Value(usize),
 }
 
+impl Sink {
+    /// The access that it is a part of.
+    pub fn access(self) -> usize {
+        match self {
+            Sink::Address(access) | Sink::Mask(access) | Sink::Other(access) | Sink::Value(access) => access,
+        }
+    }
+}
+
 /// One load or store.
 #[derive(Clone, Debug)]
 pub struct Access {

@@ -6,12 +6,17 @@
 //! differ ([`places`], [`pattern`]): a border, a tail block, a constant factor, exchanged axes, a shift. Each
 //! pattern names its likely cause; none proves it. [`suspects`] ranks the kernel's lines by it.
 
+mod contradiction;
+mod decode;
 mod flow;
+mod names;
 mod pattern;
 mod places;
+mod programs;
 mod roles;
 mod shape;
 mod suspects;
+mod varying;
 
 use crate::diag::{Diagnostic, codes};
 use crate::reference::floats;
@@ -118,3 +123,5 @@ fn with_patterns(mut diagnostic: Diagnostic, patterns: impl IntoIterator<Item = 
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod contradiction_tests;

@@ -12,17 +12,17 @@
 //! * one that is wrong on constants: masks, loops, accumulations, and the value's own lines;
 //! * one that is wrong even on zeros: initial values, constants, what stands in masked lanes.
 //!
-//! A helper's argument that bears the name of another parameter is suspect whatever was seen. Nothing
-//! is known of what the kernel should compute, so this finds where to look and not what is wrong.
+//! Lines that contradict others of the file ([`super::contradiction`]) are suspect whatever was seen. Nothing is
+//! known of what the kernel should compute, so this finds where to look and not what is wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::SUSPECTS;
 use super::flow::{Flow, Line, Sink, called};
-use super::roles::{Role, assigned, decodes, flatten, has_constant, is_initial, mentions, misplaced, products, roles};
+use super::roles::{Role, assigned, decodes, flatten, has_constant, is_initial, mentions, products, roles};
+use super::{SUSPECTS, contradiction};
 use crate::conform::counterfactual::{Evidence, OperandEvidence};
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, Module, StmtKind};
 use crate::syntax::walk::{each_expr, own_exprs};
 
 /// What the values say about the cause.
@@ -51,6 +51,8 @@ pub struct Seen<'a> {
     pub evidence: Option<&'a Evidence>,
     /// Operands by the kernel's pointer parameters.
     pub pointers: &'a BTreeMap<String, String>,
+    /// Programs along each axis, where it is known.
+    pub grid: Option<[i64; 3]>,
 }
 
 /// A line to look at, and why.
@@ -66,7 +68,8 @@ pub struct Suspect {
 /// does not define it.
 pub fn rank(module: &Module, function: &str, seen: Seen, limit: usize) -> Vec<Suspect> {
     let flow = Flow::of(module, function);
-    let ranking = Ranking { module, flow: &flow, seen };
+    let contradictions = contradiction::all(module, function, seen.grid);
+    let ranking = Ranking { flow: &flow, contradictions, seen };
     let scored = flow.lines.iter().map(|line| (ranking.score(line), line.span));
     best(scored.collect(), limit)
 }
@@ -74,8 +77,14 @@ pub fn rank(module: &Module, function: &str, seen: Seen, limit: usize) -> Vec<Su
 /// The lines behind a fault at `place`: those that flow into the faulting access, nearest first. Without a
 /// place the accesses are the stores, and `gaps` says of which output (its name, its number of axes) and
 /// along which axes elements are missing.
-pub fn behind(module: &Module, function: &str, place: Option<Span>, gaps: Option<((&str, usize), &[usize])>) -> Vec<Suspect> {
+pub fn behind(
+    module: &Module,
+    (function, grid): (&str, Option<[i64; 3]>),
+    place: Option<Span>,
+    gaps: Option<((&str, usize), &[usize])>,
+) -> Vec<Suspect> {
     let flow = Flow::of(module, function);
+    let contradictions = contradiction::all(module, function, grid);
     let indices: BTreeSet<String> = gaps.map(|((name, rank), axes)| indices(&flow, name, rank, axes)).unwrap_or_default();
     let inside = |span: Span| place.is_some_and(|p| span.start <= p.start && p.end <= span.end);
     let here = |line: usize| match place {
@@ -90,7 +99,10 @@ pub fn behind(module: &Module, function: &str, place: Option<Span>, gaps: Option
         if inside(line.span) {
             return score;
         }
-        score.misplaced(module, line.stmt);
+        // A contradiction explains the fault of an access that it flows into; a call passes everything on.
+        if line.calls_helper || faulty.is_empty() || line.reaches.keys().any(|sink| faulty.contains(&sink.access())) {
+            score.contradicts(&contradictions, line);
+        }
         for (sink, &steps) in &line.reaches {
             let (access, points, what) = match sink {
                 Sink::Address(a) => (a, 3.0, "flows into the address"),
@@ -170,17 +182,17 @@ impl Score {
 }
 
 impl Score {
-    fn misplaced(&mut self, module: &Module, stmt: &Stmt) {
-        for (arg, param) in misplaced(module, stmt) {
-            self.add(12.0, format!("passes `{arg}` for `{param}`"));
+    fn contradicts(&mut self, contradictions: &BTreeMap<Span, String>, line: &Line) {
+        if let Some(why) = contradictions.get(&line.span) {
+            self.add(12.0, why.clone());
             self.certain = true;
         }
     }
 }
 
 struct Ranking<'a, 'm> {
-    module: &'m Module,
     flow: &'a Flow<'m>,
+    contradictions: BTreeMap<Span, String>,
     seen: Seen<'a>,
 }
 
@@ -197,7 +209,7 @@ impl Ranking<'_, '_> {
 
     fn score(&self, line: &Line) -> Score {
         let mut score = Score::default();
-        score.misplaced(self.module, line.stmt);
+        score.contradicts(&self.contradictions, line);
         self.by_clue(line, &mut score);
         if let Some(evidence) = self.seen.evidence {
             self.by_evidence(line, evidence, &mut score);

@@ -181,7 +181,7 @@ fn suspects_follow_the_clue() {
     assert!(function("batchnorm2d_kernel"));
     let clues = [Clue::NotFinite, Clue::Choice, Clue::Mask, Clue::Address, Clue::ProgramId, Clue::Arithmetic, Clue::Anything];
     let pointers = std::collections::BTreeMap::new();
-    let seen = |clue| Seen { clue, evidence: None, pointers: &pointers };
+    let seen = |clue| Seen { clue, evidence: None, pointers: &pointers, grid: None };
     let lines = |clue: Clue| {
         let said = |s: Suspect| format!("  {}: {}", s.why, file.slice(s.span).lines().next().unwrap_or_default());
         suspects::rank(&module, "batchnorm2d_kernel", seen(clue), 3).into_iter().map(said).collect::<Vec<_>>().join("\n")
