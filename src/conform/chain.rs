@@ -118,7 +118,12 @@ pub fn verify(
     match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
-        Err(diagnostic) => report.diagnostics.push(*diagnostic),
+        Err(diagnostic) => {
+            match subject.launches.iter().find(|l| failed.contains(&l.kernel) && forward::leads_to(subject, l, &diagnostic)) {
+                Some(launch) => report.ended_at = Some(launch.layer.clone()),
+                None => report.diagnostics.push(*diagnostic),
+            }
+        }
     }
     match report.diagnostics.first() {
         Some(worst) => report.word = Word::of(worst.class()),

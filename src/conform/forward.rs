@@ -4,7 +4,7 @@
 //! Kernels and wrappers were verified alone before the chain runs, so that what they refuse there is not
 //! theirs. Calls through helpers of `run.py` are named at the outermost one.
 
-use crate::conform::subject::Subject;
+use crate::conform::subject::{Launch, Subject, module_name};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::host::{Event, KernelLaunch, Trace};
 use crate::source::Span;
@@ -51,6 +51,16 @@ pub fn refused(subject: &Subject, error: Box<Diagnostic>) -> Box<Diagnostic> {
         error.related.insert(0, (refusal, "refused here".to_owned()));
     }
     Box::new(error)
+}
+
+/// Whether a message has a place in the file of a launch's kernel.
+pub fn leads_to(subject: &Subject, launch: &Launch, found: &Diagnostic) -> bool {
+    let own = subject.modules.ast(&module_name(&subject.manifest.kernels[launch.kernel].file)).map(|module| module.file.name());
+    let inside = |place: &Place| match place {
+        Place::Text { file, span: _ } => Some(file.name()) == own,
+        Place::Node { .. } | Place::File { .. } => false,
+    };
+    found.place.iter().chain(found.related.iter().map(|(place, _)| place)).any(inside)
 }
 
 /// `forward` allocates the manifest's buffers first, in their order.

@@ -38,7 +38,14 @@ pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<St
         whole && shape::is_contiguous(&entry.shape, &entry.strides)
     };
     let scratch = entry.operands.iter().any(|operand| operand.access == AccessEntry::Scratch);
-    if found.class() != Class::Bug || subject.is_pristine(&entry.file) || scratch || !launch.operands.iter().all(dense) {
+    // What host code refuses has no elements that fail.
+    let of_values = found.code.id.starts_with(['A', 'B', 'C']);
+    if !of_values
+        || found.class() != Class::Bug
+        || subject.is_pristine(&entry.file)
+        || scratch
+        || !launch.operands.iter().all(dense)
+    {
         return None;
     }
     let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
