@@ -55,6 +55,8 @@ pub struct ChainReport {
     pub ended_at: Option<String>,
     /// Whether an earlier run reached this on the same bytes.
     pub known: bool,
+    /// The seed of the inputs on which it does not hold.
+    pub seed: Option<u64>,
     /// Outputs that carry no signal although no kernel is to blame.
     pub notes: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,
@@ -73,6 +75,7 @@ impl ChainReport {
             outputs: Vec::new(),
             ended_at: None,
             known: false,
+            seed: None,
             notes: Vec::new(),
             diagnostics: Vec::new(),
         }

@@ -100,7 +100,7 @@ pub(super) fn judge(
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
-    } else if asked.scope == VerifyScope::Sampled {
+    } else if asked.scope == VerifyScope::Sampled && asked.only.is_none() {
         report.notes.push("a chain needs every value, so the model as a whole is not run when kernels are sampled".to_owned());
     } else if asked.scope != VerifyScope::None && asked.only.is_none() {
         observer.stage("chain", subject.launches.len());
@@ -183,7 +183,7 @@ impl Trials<'_> {
             let chain = chain?;
             if chain.word != Word::Verified {
                 let diagnostics = self.told(chain.diagnostics, subject, None, seed);
-                return Ok(ChainReport { diagnostics, ..chain });
+                return Ok(ChainReport { seed: Some(seed), diagnostics, ..chain });
             }
             let distance = |chain: &ChainReport| if chain.allowed > 0.0 { chain.max_abs_err / chain.allowed } else { 0.0 };
             worst = Some(worst.filter(|worst| distance(worst) >= distance(&chain)).unwrap_or(chain));
