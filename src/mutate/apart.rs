@@ -75,7 +75,7 @@ mod tests {
     fn every_axis_has_a_gap_and_the_storage_ends_with_the_last_element() {
         let dense = Layout::contiguous(&[3, 1, 20]);
         let rows = spread(&dense, &[2, 1, 0], true, 0, 5);
-        assert_eq!((rows.strides.as_slice(), rows.offset, rows.storage), (&[64, 21, 1][..], 5, 5 + 19 + 128 + 1));
+        assert_eq!((rows.strides.as_slice(), rows.offset, rows.storage), (&[65, 21, 1][..], 5, 5 + 19 + 130 + 1));
         let steps = spread(&dense, &[0, 1, 2], false, 2, 0);
         assert_eq!((steps.strides.as_slice(), steps.storage), (&[67, 204, 207][..], 134 + 19 * 207 + 1));
     }
