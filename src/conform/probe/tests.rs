@@ -189,7 +189,7 @@ fn a_fault_is_told_at_the_smallest_shapes() {
         "store: a 1×6, b 6×1, y 1×1",
     ];
     assert_eq!(shapes, expected);
-    let problem = "`probe:` of template.yaml with only `A: [1, 6], B: [6, 1], Y: [1, 1]` shows it";
+    let problem = "a problem `A: [1, 6], B: [6, 1], Y: [1, 1]` of `probe:`, attributes as they are, shows it";
     assert!(notes[0].1.ends_with(problem), "{}", notes[0].1);
 }
 
