@@ -174,7 +174,7 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
     let asked = Verification {
-        scope: options::verify_scope(&args.verify).map_err(|d| vec![*d])?,
+        scope: options::verified_scope(&args.verify).map_err(|d| vec![*d])?,
         only: args.only,
         all: args.all,
         jobs,

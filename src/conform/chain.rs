@@ -113,6 +113,11 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
+    if let Some(error) = subject.unreadable.get("run") {
+        report.diagnostics.push(error.clone());
+        report.word = Word::of(error.class());
+        return Ok(report);
+    }
     if let Some(launch) = subject.launches.iter().find(|launch| subject.unreadable(launch).is_some()) {
         report.ended_at = Some(launch.layer.clone());
         report.word = Word::NotVerified;
@@ -177,9 +182,6 @@ struct Chain<'s> {
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
     fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
-        if let Some(error) = subject.unreadable.get("run") {
-            return Err(Box::new(error.clone()));
-        }
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {

@@ -185,6 +185,11 @@ impl Subject {
     }
 
     /// What is wrong with the file of a launch's kernel, when it cannot be read.
+    /// Whether a launch's kernel is that of a module.
+    pub fn is_of(&self, launch: &Launch, module: &str) -> bool {
+        module_name(&self.manifest.kernels[launch.kernel].file) == module
+    }
+
     pub fn unreadable(&self, launch: &Launch) -> Option<&Diagnostic> {
         self.unreadable.get(&module_name(&self.manifest.kernels[launch.kernel].file))
     }

@@ -110,6 +110,9 @@ pub(super) fn judge(
         });
         report.notes.extend(report.chain.iter().flat_map(|chain| chain.notes.clone()));
     }
+    let asked_for = |module: &str| subject.launches.iter().zip(&selected).any(|(l, &s)| s && subject.is_of(l, module));
+    let others = subject.unreadable.iter().filter(|(module, _)| *module != "run" && !asked_for(module));
+    report.notes.extend(others.map(|(_, error)| format!("not asked for, and cannot be read: {}", error.message)));
     // The chain tells it where there is one.
     if report.chain.is_none() {
         report.problems.extend(subject.unreadable.get("run").cloned());
