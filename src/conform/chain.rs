@@ -109,7 +109,7 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
-    match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
+    match Chain::start(subject, executor, failed).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
         Err(diagnostic) => report.diagnostics.push(*diagnostic),
@@ -124,7 +124,7 @@ pub fn verify(
 
 /// Runs the whole model without judging it: what the emulator spent, and the outputs.
 pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
-    let mut chain = Chain::start(subject, executor)?;
+    let mut chain = Chain::start(subject, executor, &BTreeSet::new())?;
     let events = std::mem::take(&mut chain.trace.events);
     let mut cost = Cost::default();
     for (at, event) in events.iter().enumerate() {
@@ -162,7 +162,7 @@ struct Chain<'s> {
 
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
-    fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
+    fn start(subject: &'s Subject, executor: &Executor, failed: &BTreeSet<usize>) -> Result<Chain<'s>> {
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {
@@ -181,7 +181,8 @@ impl<'s> Chain<'s> {
         args.push(HostArg::Mapping(types.clone()));
         let prepared = prepare.returned.iter().map(|&at| HostArg::Tensor(prepare.steps[at].ty.clone()));
         args.push(HostArg::Tuple(prepared.collect()));
-        let trace = host::trace_forward(&subject.modules, "run", &args).map_err(|error| forward::refused(subject, error))?;
+        let trace =
+            host::trace_forward(&subject.modules, "run", &args).map_err(|error| forward::refused(subject, failed, error))?;
 
         let mut memory = Memory::default();
         let lanes = |value: ValueId| given.get(value).map(|t| t.storage().clone()).ok_or_else(|| lost(subject, value));

@@ -4,6 +4,8 @@
 //! Kernels and wrappers were verified alone before the chain runs, so that what they refuse there is not
 //! theirs. Calls through helpers of `run.py` are named at the outermost one.
 
+use std::collections::BTreeSet;
+
 use crate::conform::subject::Subject;
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::host::{Event, KernelLaunch, Trace};
@@ -36,9 +38,15 @@ pub fn unwritten(subject: &Subject, fault: Box<Diagnostic>, kernel: &KernelLaunc
     if fault.code == &codes::UNINITIALISED_READ { at_call(subject, fault, kernel.called) } else { fault }
 }
 
-/// What a wrapper refuses, at the call in `run.py` that led there.
-pub fn refused(subject: &Subject, error: Box<Diagnostic>) -> Box<Diagnostic> {
+/// What a wrapper refuses of its arguments, at the call in `run.py` that led there; unless its kernel has
+/// `failed` alone (kernels by their place in the manifest).
+pub fn refused(subject: &Subject, failed: &BTreeSet<usize>, error: Box<Diagnostic>) -> Box<Diagnostic> {
     let Some(module) = subject.modules.ast("run") else { return error };
+    let Some(Place::Text { file, span: _ }) = &error.place else { return error };
+    let theirs = failed.iter().any(|&kernel| file.name().ends_with(&subject.manifest.kernels[kernel].file));
+    if error.code != &codes::HOST_RAISED || theirs {
+        return error;
+    }
     let inside = |place: &Place| match place {
         Place::Text { file, span: _ } => file.name() == module.file.name(),
         Place::Node { .. } | Place::File { .. } => false,

@@ -105,7 +105,7 @@ fn strides_and_offsets_are_caught_where_operands_lie_apart() {
 fn shares_of_work_and_decodings_are_named() {
     for operator in ["decoding", "race", "range"] {
         let total = of_operator(operator, &["relu"]).total();
-        assert!(total.caught > 2 && total.named * 10 >= total.caught * 7, "{operator}: {total:?}");
+        assert!(total.caught > 2 && total.named * 2 > total.caught, "{operator}: {total:?}");
     }
 }
 
