@@ -4,6 +4,8 @@
 
 #[path = "suite/cli.rs"]
 mod cli;
+#[path = "suite/dead.rs"]
+mod dead;
 #[path = "suite/dtypes.rs"]
 mod dtypes;
 #[path = "suite/edits.rs"]
@@ -26,6 +28,8 @@ mod pages;
 mod rerun;
 #[path = "suite/resnet50.rs"]
 mod resnet50;
+#[path = "suite/sampled.rs"]
+mod sampled;
 #[path = "suite/special.rs"]
 mod special;
 #[path = "suite/support.rs"]

@@ -143,8 +143,8 @@ pub struct DecomposeArgs {
     /// Seed of generated weights and inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
-    /// What to verify
-    #[arg(long, default_value = "unique", value_name = "unique|all|none")]
+    /// What to verify: each kernel once, each launch, or of each kernel every access and some values
+    #[arg(long, default_value = "unique", value_name = "unique|all|sampled|none")]
     pub verify: String,
     /// Only this kernel, node or template
     #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
@@ -221,6 +221,9 @@ pub struct PlanArgs {
 pub struct VerifyArgs {
     /// A suite's folder
     pub suite: PathBuf,
+    /// What to verify: each kernel once, each launch, or of each kernel every access and some values
+    #[arg(long, default_value = "unique", value_name = "unique|all|sampled")]
+    pub verify: String,
     /// Verify everything, changed or not
     #[arg(long)]
     pub all: bool,
@@ -269,7 +272,7 @@ pub struct TemplateNewArgs {
     /// The template's folder; its last part is the template's name
     #[arg(value_name = "NAME")]
     pub folder: PathBuf,
-    /// What it computes: a kind (Conv), a template (relu), or an operator of your own (com.example.Swoosh)
+    /// What it computes: an operator (Relu, Conv), a template (matmul), or an operator of your own (com.example.Swoosh)
     #[arg(long, value_name = "OP")]
     pub implements: String,
     /// What one element of an operator of your own is ("X * sigmoid(X)")
@@ -318,7 +321,7 @@ pub struct MutateArgs {
     #[arg(long, value_name = "DIR")]
     pub templates: Option<PathBuf>,
     /// Only every N-th mutation of each operator
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     pub every: Option<usize>,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser};
 
 use crate::diag::{Class, Diagnostic, render};
-use crate::pipeline::{self, Cancel, Options, Report, Verification, VerifyScope};
+use crate::pipeline::{self, Cancel, Options, Report, Verification};
 use crate::registry::Size;
 use args::{Cli, DecomposeArgs, PlanArgs, Shapes, Verb, VerifyArgs};
 use options::not_offered;
@@ -174,7 +174,7 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
     let asked = Verification {
-        scope: VerifyScope::Unique,
+        scope: options::verified_scope(&args.verify).map_err(|d| vec![*d])?,
         only: args.only,
         all: args.all,
         jobs,

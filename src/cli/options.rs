@@ -82,10 +82,19 @@ pub fn fuse_level(args: &KernelArgs) -> Result<Level> {
     choice("--fuse", &args.fuse, &[("none", Level::None), ("basic", Level::Basic)], &["full"])
 }
 
-pub fn verify_scope(text: &str) -> Result<VerifyScope> {
-    let offered = [("unique", VerifyScope::Unique), ("all", VerifyScope::All), ("none", VerifyScope::None)];
-    choice("--verify", text, &offered, &["sampled"])
+/// What is verified of a suite that lies there.
+pub fn verified_scope(text: &str) -> Result<VerifyScope> {
+    choice("--verify", text, &SCOPES, &[])
 }
+
+/// What is verified of a suite that is made, which may be nothing.
+pub fn verify_scope(text: &str) -> Result<VerifyScope> {
+    let offered = SCOPES.into_iter().chain([("none", VerifyScope::None)]);
+    choice("--verify", text, &offered.collect::<Vec<_>>(), &[])
+}
+
+const SCOPES: [(&str, VerifyScope); 3] =
+    [("unique", VerifyScope::Unique), ("all", VerifyScope::All), ("sampled", VerifyScope::Sampled)];
 
 pub fn weights(text: &str) -> Result<Weights> {
     choice("--weights", text, &[("auto", Weights::Auto), ("model", Weights::Model), ("seeded", Weights::Seeded)], &[])

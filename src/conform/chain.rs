@@ -14,6 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
+use crate::conform::outputs::{difference, unexpected, worst};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
 use crate::conform::trial::{covered, lost};
 use crate::conform::truth::{entering, model_input, model_outputs};
@@ -54,6 +55,8 @@ pub struct ChainReport {
     pub ended_at: Option<String>,
     /// Whether an earlier run reached this on the same bytes.
     pub known: bool,
+    /// The seed of the inputs on which it does not hold.
+    pub seed: Option<u64>,
     /// Outputs that carry no signal although no kernel is to blame.
     pub notes: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,
@@ -72,6 +75,7 @@ impl ChainReport {
             outputs: Vec::new(),
             ended_at: None,
             known: false,
+            seed: None,
             notes: Vec::new(),
             diagnostics: Vec::new(),
         }
@@ -109,10 +113,25 @@ pub fn verify(
     step: &dyn Fn(&str) -> Result<()>,
 ) -> Result<ChainReport> {
     let mut report = ChainReport::of_nothing();
-    match Chain::start(subject, executor, failed).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
+    if let Some(error) = subject.unreadable.get("run") {
+        report.diagnostics.push(error.clone());
+        report.word = Word::of(error.class());
+        return Ok(report);
+    }
+    if let Some(launch) = subject.launches.iter().find(|launch| subject.unreadable(launch).is_some()) {
+        report.ended_at = Some(launch.layer.clone());
+        report.word = Word::NotVerified;
+        return Ok(report);
+    }
+    match Chain::start(subject, executor).and_then(|chain| chain.run(executor, failed, &mut report, step)) {
         Ok(()) => {}
         Err(diagnostic) if diagnostic.code == &codes::INTERRUPTED => return Err(diagnostic),
-        Err(diagnostic) => report.diagnostics.push(*diagnostic),
+        Err(diagnostic) => {
+            match subject.launches.iter().find(|l| failed.contains(&l.kernel) && forward::leads_to(subject, l, &diagnostic)) {
+                Some(launch) => report.ended_at = Some(launch.layer.clone()),
+                None => report.diagnostics.push(*diagnostic),
+            }
+        }
     }
     match report.diagnostics.first() {
         Some(worst) => report.word = Word::of(worst.class()),
@@ -124,7 +143,7 @@ pub fn verify(
 
 /// Runs the whole model without judging it: what the emulator spent, and the outputs.
 pub fn emulate(subject: &Subject, executor: &Executor) -> Result<(Cost, Vec<Tensor>)> {
-    let mut chain = Chain::start(subject, executor, &BTreeSet::new())?;
+    let mut chain = Chain::start(subject, executor)?;
     let events = std::mem::take(&mut chain.trace.events);
     let mut cost = Cost::default();
     for (at, event) in events.iter().enumerate() {
@@ -162,7 +181,7 @@ struct Chain<'s> {
 
 impl<'s> Chain<'s> {
     /// Reads `prepare`, traces `forward`, and fills the inputs' storages.
-    fn start(subject: &'s Subject, executor: &Executor, failed: &BTreeSet<usize>) -> Result<Chain<'s>> {
+    fn start(subject: &'s Subject, executor: &Executor) -> Result<Chain<'s>> {
         let graph = &subject.imported;
         let mut given = Env::new();
         for &input in graph.inputs() {
@@ -181,8 +200,7 @@ impl<'s> Chain<'s> {
         args.push(HostArg::Mapping(types.clone()));
         let prepared = prepare.returned.iter().map(|&at| HostArg::Tensor(prepare.steps[at].ty.clone()));
         args.push(HostArg::Tuple(prepared.collect()));
-        let trace =
-            host::trace_forward(&subject.modules, "run", &args).map_err(|error| forward::refused(subject, failed, error))?;
+        let trace = host::trace_forward(&subject.modules, "run", &args).map_err(|error| forward::refused(subject, error))?;
 
         let mut memory = Memory::default();
         let lanes = |value: ValueId| given.get(value).map(|t| t.storage().clone()).ok_or_else(|| lost(subject, value));
@@ -401,36 +419,5 @@ impl<'s> Chain<'s> {
             }
         }
         Ok(())
-    }
-}
-
-/// An output that is not what the user expects.
-fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
-    if error <= allowed {
-        return None;
-    }
-    let what = format!("output {output} is off by {error:.3e} from the expected values, but {allowed:.3e} is allowed");
-    let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what).in_file(format!("{}/run.py", subject.name));
-    Some(if of_reference <= allowed {
-        diagnostic
-            .note("the reference agrees with the expected values")
-            .help("compare run.py's launches and buffers with the manifest's")
-    } else {
-        let note = format!("the reference is off by {of_reference:.3e} from them, too");
-        diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
-    })
-}
-
-/// The largest, NaN when one of them is.
-fn worst(errors: impl Iterator<Item = f64>) -> f64 {
-    errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
-}
-
-/// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.
-fn difference(a: f64, b: f64) -> f64 {
-    match (a.is_finite(), b.is_finite()) {
-        (true, true) => (a - b).abs(),
-        (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,
-        (false, _) | (_, false) => f64::NAN,
     }
 }

@@ -5,7 +5,9 @@
 //! runs as before, because later checks need the result. The emulator's own are in
 //! [`crate::emulate::check::ALL`].
 //!
-//! No switch is here for what refuses text that cannot be run at all, nor for a manifest that contradicts itself.
+//! No switch is here for what refuses text that cannot be run at all, for a manifest that contradicts itself, nor
+//! for `run.py` against the manifest (launches, buffers, and what is handed to whom: [`super::forward`],
+//! [`super::planned`]): the chain cannot be compared launch by launch without it.
 
 use crate::diag::{Code, codes};
 use crate::emulate;

@@ -3,8 +3,9 @@
 //! A dead activation proves nothing about what follows it, and is a fault of the chain
 //! ([`super::alive`]), unless the model itself makes it so. That is asked of the reference: the launch's
 //! nodes are evaluated on two other draws of all that enters them, weights included, except for values that
-//! are constant by construction themselves. A layer that is dead because of its weights, or of the signal
-//! that reaches it, gives something else on these draws.
+//! are constant by construction themselves; the activations of the second are [`LARGE`] times as large. A
+//! layer that is dead because of its weights, or of the signal that reaches it, gives something else on
+//! one of them.
 //!
 //! Not caught: a constant that reaches a launch through a view is drawn like anything else.
 
@@ -14,14 +15,17 @@ use super::inputs::{self, Kind};
 use super::subject::{Launch, Subject, upstream};
 use super::trial::lost;
 use crate::diag::Result;
-use crate::graph::ValueId;
+use crate::graph::{Role, ValueId};
 use crate::reference::{self, Env, Math, floats};
-use crate::tensor::Tensor;
+use crate::tensor::{Storage, Tensor};
+
+/// How many times as large the activations of the second draw are: a power of two that fp16 can hold.
+const LARGE: f64 = 4096.0;
 
 /// Whether a launch gives the same finite elements on other inputs; then its output is added to `known`.
 pub fn by_construction(subject: &Subject, launch: &Launch, known: &mut Env) -> Result<bool> {
-    let first = drawn(subject, launch, known, subject.seed.wrapping_add(1))?;
-    let second = drawn(subject, launch, known, subject.seed.wrapping_add(2))?;
+    let first = drawn(subject, launch, known, subject.seed.wrapping_add(1), 1.0)?;
+    let second = drawn(subject, launch, known, subject.seed.wrapping_add(2), LARGE)?;
     let constant = first == second && floats(first.storage()).iter().all(|v| v.is_finite());
     if constant {
         known.set(launch.output, first);
@@ -29,8 +33,8 @@ pub fn by_construction(subject: &Subject, launch: &Launch, known: &mut Env) -> R
     Ok(constant)
 }
 
-/// The reference's output on inputs from another seed.
-fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64) -> Result<Tensor> {
+/// The reference's output on inputs from another seed, activations scaled.
+fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64, scale: f64) -> Result<Tensor> {
     let graph = &subject.imported;
     let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
     let nodes = upstream(graph, &[launch.output], &given);
@@ -44,6 +48,23 @@ fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64) -> Result<T
     for exact in inputs::generate(graph, &nodes, &entering, Kind::Numerics, seed, &mut env)? {
         env.set(exact, subject.weight(exact)?);
     }
+    let activations = entering.iter().filter(|&&v| known.get(v).is_none() && graph.value(v).role == Role::Activation);
+    for &value in activations {
+        if let Some(tensor) = env.get(value) {
+            env.set(value, scaled(tensor, scale));
+        }
+    }
     reference::evaluate(graph, &nodes, &mut env, Math::F64)?;
     env.get(launch.output).map(|tensor| tensor.as_ref().clone()).ok_or_else(|| lost(subject, launch.output))
+}
+
+/// Floats times a number; integers and bools as they are.
+fn scaled(tensor: &Tensor, scale: f64) -> Tensor {
+    let mut tensor = tensor.clone();
+    match tensor.storage_mut() {
+        Storage::F64(lanes) => lanes.iter_mut().for_each(|lane| *lane *= scale),
+        Storage::F32(lanes) => lanes.iter_mut().for_each(|lane| *lane *= scale as f32),
+        Storage::I64(_) | Storage::Bool(_) => {}
+    }
+    tensor
 }

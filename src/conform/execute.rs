@@ -26,6 +26,18 @@ pub struct Cost {
     /// Of all threads of the process.
     pub cpu_seconds: f64,
     pub programs: u64,
+    /// Whether only some programs ran.
+    pub sampled: bool,
+}
+
+/// How much of a launch runs.
+#[derive(Clone, Debug)]
+pub enum Extent {
+    Whole,
+    /// Every program, but only what it touches.
+    Accesses,
+    /// Some programs, in ascending order.
+    Programs(Arc<[u32]>),
 }
 
 impl Cost {
@@ -33,26 +45,30 @@ impl Cost {
         self.wall_seconds += other.wall_seconds;
         self.cpu_seconds += other.cpu_seconds;
         self.programs += other.programs;
+        self.sampled |= other.sampled;
     }
 }
 
 /// What is known of each parameter at compile time, by its name.
 type Specs = Vec<(String, ArgSpec)>;
 
-type ProgramKey = (String, String, Vec<(String, String)>);
+/// The last says whether it is the accesses alone.
+type ProgramKey = (String, String, Vec<(String, String)>, bool);
 
 /// Compiles and launches kernels of a suite's files.
 pub struct Executor<'a> {
     modules: &'a Modules,
     options: Options,
     checks: Checks,
+    /// Whether some programs may stand for all.
+    samples: bool,
     programs: Mutex<HashMap<ProgramKey, Arc<Program>>>,
 }
 
 impl<'a> Executor<'a> {
     pub fn new(modules: &'a Modules, options: Options) -> Executor<'a> {
         let checks = Checks { emulator: options.checks, ..Checks::default() };
-        Executor { modules, options, checks, programs: Mutex::new(HashMap::new()) }
+        Executor { modules, options, checks, samples: false, programs: Mutex::new(HashMap::new()) }
     }
 
     /// With some checks off.
@@ -63,6 +79,15 @@ impl<'a> Executor<'a> {
     /// The checks that judge what it runs.
     pub fn checks(&self) -> Checks {
         self.checks
+    }
+
+    /// Lets some programs stand for all of a launch ([`super::sampled`]).
+    pub fn sampling(self) -> Executor<'a> {
+        Executor { samples: true, ..self }
+    }
+
+    pub fn samples(&self) -> bool {
+        self.samples
     }
 
     /// Adds the allocation's buffer: storages of a trace are buffers of the memory, by number.
@@ -79,10 +104,28 @@ impl<'a> Executor<'a> {
 
     /// Runs one launch on the memory.
     pub fn launch(&self, memory: &mut Memory, launch: &KernelLaunch) -> Result<Cost> {
-        let (program, args) = self.prepare(launch)?;
+        self.run(memory, launch, &Extent::Whole)
+    }
+
+    /// Runs one launch, or a part of it.
+    pub fn run(&self, memory: &mut Memory, launch: &KernelLaunch, extent: &Extent) -> Result<Cost> {
+        let (program, args) = self.prepare(launch, matches!(extent, Extent::Accesses))?;
+        let only = match extent {
+            Extent::Whole | Extent::Accesses => None,
+            Extent::Programs(only) => Some(only.clone()),
+        };
+        let sampled = only.is_some();
+        let options = Options { only, ..self.options.clone() };
         let (wall, busy) = (Instant::now(), cpu::seconds());
-        let report = emulate::run(&program, memory, launch.grid, &args, &self.options)?;
-        Ok(Cost { wall_seconds: wall.elapsed().as_secs_f64(), cpu_seconds: cpu::seconds() - busy, programs: report.programs })
+        let report = emulate::run(&program, memory, launch.grid, &args, &options)?;
+        let (wall_seconds, cpu_seconds) = (wall.elapsed().as_secs_f64(), cpu::seconds() - busy);
+        Ok(Cost { wall_seconds, cpu_seconds, programs: report.programs, sampled })
+    }
+
+    /// Whether a launch may read what it writes.
+    pub fn is_in_place(&self, launch: &KernelLaunch) -> Result<bool> {
+        let (program, args) = self.prepare(launch, false)?;
+        Ok(emulate::is_in_place(&program, &args))
     }
 
     /// The kernel of a launch, specialised for its arguments.
@@ -130,15 +173,16 @@ impl<'a> Executor<'a> {
         Ok((specs, args))
     }
 
-    /// The compiled kernel and its run-time arguments.
-    fn prepare(&self, launch: &KernelLaunch) -> Result<(Arc<Program>, Vec<Arg>)> {
+    /// The compiled kernel, or its accesses alone, and its run-time arguments.
+    fn prepare(&self, launch: &KernelLaunch, accesses: bool) -> Result<(Arc<Program>, Vec<Arg>)> {
         let (specs, args) = self.specialised(launch)?;
-        let key =
-            (launch.module.clone(), launch.function.clone(), specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect());
+        let specs = specs.iter().map(|(n, s)| (n.clone(), format!("{s:?}"))).collect();
+        let key = (launch.module.clone(), launch.function.clone(), specs, accesses);
         if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok((program.clone(), args));
         }
-        let verified = self.verified(launch)?;
+        let whole = self.verified(launch)?;
+        let verified = if accesses { kernel::passes::addresses(&whole)? } else { whole };
         let program = Arc::new(Program::compile(&verified)?);
         self.programs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, program.clone());
         Ok((program, args))

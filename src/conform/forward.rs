@@ -4,9 +4,7 @@
 //! Kernels and wrappers were verified alone before the chain runs, so that what they refuse there is not
 //! theirs. Calls through helpers of `run.py` are named at the outermost one.
 
-use std::collections::BTreeSet;
-
-use crate::conform::subject::Subject;
+use crate::conform::subject::{Launch, Subject, module_name};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::host::{Event, KernelLaunch, Trace};
 use crate::source::Span;
@@ -38,15 +36,9 @@ pub fn unwritten(subject: &Subject, fault: Box<Diagnostic>, kernel: &KernelLaunc
     if fault.code == &codes::UNINITIALISED_READ { at_call(subject, fault, kernel.called) } else { fault }
 }
 
-/// What a wrapper refuses of its arguments, at the call in `run.py` that led there; unless its kernel has
-/// `failed` alone (kernels by their place in the manifest).
-pub fn refused(subject: &Subject, failed: &BTreeSet<usize>, error: Box<Diagnostic>) -> Box<Diagnostic> {
+/// What a wrapper refuses, at the call in `run.py` that led there.
+pub fn refused(subject: &Subject, error: Box<Diagnostic>) -> Box<Diagnostic> {
     let Some(module) = subject.modules.ast("run") else { return error };
-    let Some(Place::Text { file, span: _ }) = &error.place else { return error };
-    let theirs = failed.iter().any(|&kernel| file.name().ends_with(&subject.manifest.kernels[kernel].file));
-    if error.code != &codes::HOST_RAISED || theirs {
-        return error;
-    }
     let inside = |place: &Place| match place {
         Place::Text { file, span: _ } => file.name() == module.file.name(),
         Place::Node { .. } | Place::File { .. } => false,
@@ -59,6 +51,16 @@ pub fn refused(subject: &Subject, failed: &BTreeSet<usize>, error: Box<Diagnosti
         error.related.insert(0, (refusal, "refused here".to_owned()));
     }
     Box::new(error)
+}
+
+/// Whether a message has a place in the file of a launch's kernel.
+pub fn leads_to(subject: &Subject, launch: &Launch, found: &Diagnostic) -> bool {
+    let own = subject.modules.ast(&module_name(&subject.manifest.kernels[launch.kernel].file)).map(|module| module.file.name());
+    let inside = |place: &Place| match place {
+        Place::Text { file, span: _ } => Some(file.name()) == own,
+        Place::Node { .. } | Place::File { .. } => false,
+    };
+    found.place.iter().chain(found.related.iter().map(|(place, _)| place)).any(inside)
 }
 
 /// `forward` allocates the manifest's buffers first, in their order.

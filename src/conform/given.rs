@@ -107,11 +107,16 @@ fn resolved(subject: &Subject, inputs: &[Place], outputs: &[Place], data: &Data)
     Ok((given, if rest.is_empty() { Vec::new() } else { vec![note] }))
 }
 
-/// Verifies one kernel on a user's operands.
+/// Verifies one kernel on a user's operands. The executor must run launches whole.
 pub fn kernel(subject: &Subject, executor: &Executor, launch: &Launch, given: &Given, notes: Vec<String>) -> OnData {
     let file = &subject.manifest.kernels[launch.kernel].file;
     let (what, expected) = (format!("kernel {file}"), !given.expected.is_empty());
     let mut found = OnData { what, word: Word::Verified, error: 0.0, allowed: 0.0, expected, notes, diagnostics: Vec::new() };
+    if let Some(error) = subject.unreadable(launch) {
+        found.diagnostics.push(error.clone());
+        found.word = Word::of(error.class());
+        return found;
+    }
     let change = |env: &mut Env| given.inputs.iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
     let bench = Bench { subject, executor, launch };
     let run = bench.inputs(Kind::Given).and_then(|mut elements| {

@@ -7,6 +7,8 @@
 //!
 //! and again with numbers that are none, or extreme, among the activations ([`special`]).
 //!
+//! Where launches are sampled, see [`super::sampled`].
+//!
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
@@ -22,10 +24,17 @@ use crate::tensor::Tensor;
 
 /// Verifies one launch of a suite.
 pub fn verify(subject: &Subject, executor: &Executor, launch: &Launch) -> Verdict {
+    if let Some(error) = subject.unreadable(launch) {
+        return Verdict::fault(error.clone());
+    }
     match passes(subject, executor, launch) {
         Ok(Outcome { error, exact, mismatch, cost }) => Verdict {
             bit_equal: Some(exact),
-            word: mismatch.as_ref().map_or(Word::Verified, |d| Word::of(d.class())),
+            word: match &mismatch {
+                Some(mismatch) => Word::of(mismatch.class()),
+                None if cost.sampled => Word::Sampled,
+                None => Word::Verified,
+            },
             error: Some(error),
             emulation_seconds: cost.wall_seconds,
             programs: cost.programs,
@@ -59,6 +68,9 @@ fn with_grid(
 /// The passes in order, up to the first that does not hold. The figures are those of the numerics pass.
 fn passes(subject: &Subject, executor: &Executor, launch: &Launch) -> Result<Outcome> {
     let bench = Bench { subject, executor, launch };
+    if executor.samples() {
+        bench.accesses()?;
+    }
     let checks = executor.checks();
     let structure = pass(bench, Kind::Structure, &bench.inputs(Kind::Structure)?)?;
     if checks.structure && structure.mismatch.is_some() {

@@ -49,6 +49,9 @@ pub struct ProbeResult {
     pub fault: Option<Diagnostic>,
 }
 
+/// What a probe is bound to, for each target that makes a difference.
+type Kernels = Vec<(Target, Bound)>;
+
 /// Probes every anchor of a template.
 ///
 /// The last result is about anchors that no probe reached, when there are any.
@@ -57,7 +60,7 @@ pub struct ProbeResult {
 /// T001 when a problem of `probe:` in `template.yaml` is incomplete.
 pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
     let library = Library::only(template);
-    let mut cases: Vec<(Probe, Kind, Vec<(Target, Bound)>)> = Vec::new();
+    let mut cases: Vec<(Probe, Kind, Kernels)> = Vec::new();
     let mut unbound = Vec::new();
     for probe in check::probes(template)? {
         let mut keys = BTreeSet::new();
@@ -205,7 +208,7 @@ fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expe
 /// Emulates one bound kernel and compares.
 fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str], expected: &Expected) -> Result<()> {
     let broken = |what: String, cause: Option<Diagnostic>| Box::new(fault(template, probe, entries, what, cause));
-    let Err(failure) = judged(bound, expected) else { return Ok(()) };
+    let Some(failure) = judged(bound, expected) else { return Ok(()) };
     let mut fault = broken(failure.what, failure.cause);
     if let Some(got) = failure.got.filter(|_| probe.probed == Probed::Alone) {
         fault.related.extend(suspects(template, entries, &got, expected)?);
@@ -223,12 +226,14 @@ struct Failure {
 }
 
 /// Runs a bound kernel and compares.
-fn judged(bound: &Bound, expected: &Expected) -> std::result::Result<(), Failure> {
+fn judged(bound: &Bound, expected: &Expected) -> Option<Failure> {
     let Expected { tensor, derived, operands } = expected;
-    let failed = |error: Box<Diagnostic>| Failure { what: error.message.clone(), cause: Some(*error), got: None };
-    let got = emulated(bound, operands).map_err(failed)?;
+    let got = match emulated(bound, operands) {
+        Ok(got) => got,
+        Err(error) => return Some(Failure { what: error.message.clone(), cause: Some(*error), got: None }),
+    };
     let failing = compare::failing(&got, tensor, derived);
-    let Some(&at) = failing.first() else { return Ok(()) };
+    let &at = failing.first()?;
     let (is, wanted) = (got.storage().get_f64(at), tensor.storage().get_f64(at));
     let index = compare::unflatten(at, got.shape());
     let what = format!(
@@ -238,7 +243,7 @@ fn judged(bound: &Bound, expected: &Expected) -> std::result::Result<(), Failure
         failing.len(),
         got.len()
     );
-    Err(Failure { what, cause: None, got: Some(got) })
+    Some(Failure { what, cause: None, got: Some(got) })
 }
 
 /// What a probe's kernels must give.

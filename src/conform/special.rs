@@ -128,7 +128,7 @@ impl Run {
         if self.failing.is_empty() {
             return None;
         }
-        let finding = self.trial.finding(bench.launch)?;
+        let finding = self.trial.finding(bench.launch).expect("invariant: elements outside their bound are told");
         Some(causes::located(bench.subject, bench.launch, finding, NAME, None))
     }
 }

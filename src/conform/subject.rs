@@ -3,7 +3,7 @@
 //! The same for a suite that was just emitted (files in memory) and for one on disk that somebody
 //! moved or edited: nothing but the files is consulted.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::consistent::{self, Truth, invalid};
@@ -93,6 +93,8 @@ pub struct Subject {
     /// whatever their text says.
     pub precision: Precision,
     pub modules: Arc<Modules>,
+    /// Python files that cannot be read as host code, by module: their kernels fail, others do not.
+    pub unreadable: BTreeMap<String, Diagnostic>,
     /// What generated inputs are derived from: the manifest's seed, unless a trial asks for another. Weights
     /// are always the manifest's.
     pub seed: u64,
@@ -108,8 +110,7 @@ impl Subject {
     ///
     /// # Errors
     /// U008 where the manifest is missing, of another version, or does not fit itself ([`consistent`]),
-    /// B001 where a shape contradicts the graph; syntax errors of the graph text and the Python files,
-    /// and host code outside the subset.
+    /// B001 where a shape contradicts the graph; syntax errors of the graph text.
     pub fn read(name: &str, files: &Files) -> Result<Subject> {
         Subject::of(name, files, true)
     }
@@ -149,7 +150,8 @@ impl Subject {
         let truth = Truth { name, manifest: &manifest, imported: &imported, rewritten: &rewritten, placed };
         let launches = manifest.launches.iter().map(|entry| resolve(&truth, entry)).collect::<Result<Vec<Launch>>>()?;
         consistent::coverage(name, &manifest, &imported, &launches)?;
-        let modules = Arc::new(modules(name, files)?);
+        let (modules, unreadable) = modules(name, files);
+        let modules = Arc::new(modules);
         let stored = match files.get("weights.safetensors") {
             Some(bytes) => weights(name, bytes, &imported)?,
             None => HashMap::new(),
@@ -166,6 +168,7 @@ impl Subject {
             launches,
             precision,
             modules,
+            unreadable,
             seed,
             given: Given::default(),
             stored,
@@ -179,6 +182,16 @@ impl Subject {
             Some(tensor) => Ok(Arc::new(tensor.clone())),
             None => Ok(seeded::weight(&self.imported, value, self.manifest.seed, self.manifest.always_seeded)?.tensor()),
         }
+    }
+
+    /// What is wrong with the file of a launch's kernel, when it cannot be read.
+    /// Whether a launch's kernel is that of a module.
+    pub fn is_of(&self, launch: &Launch, module: &str) -> bool {
+        module_name(&self.manifest.kernels[launch.kernel].file) == module
+    }
+
+    pub fn unreadable(&self, launch: &Launch) -> Option<&Diagnostic> {
+        self.unreadable.get(&module_name(&self.manifest.kernels[launch.kernel].file))
     }
 
     /// Whether a file is as it was emitted, by its hash in the manifest.
@@ -258,19 +271,23 @@ pub fn module_name(file: &str) -> String {
     file.trim_end_matches(".py").replace('/', ".")
 }
 
-/// The files that host code reaches: kernels and `run.py`.
-fn modules(name: &str, files: &Files) -> Result<Modules> {
-    let mut modules = Modules::new();
+/// The files that host code reaches, kernels and `run.py`; and what is wrong with those that cannot be read.
+fn modules(name: &str, files: &Files) -> (Modules, BTreeMap<String, Diagnostic>) {
+    let (mut modules, mut unreadable) = (Modules::new(), BTreeMap::new());
     for (path, bytes) in
         files.iter().filter(|(path, _)| path.as_str() == "run.py" || (path.starts_with("kernels/") && path.ends_with(".py")))
     {
         let text = std::str::from_utf8(bytes).map_err(|e| {
             let diagnostic = Diagnostic::new(&codes::SUITE_INVALID, format!("it is not UTF-8: {e}"));
             Box::new(diagnostic.in_file(format!("{name}/{path}")))
-        })?;
-        modules.add(&module_name(path), parse_module(&SourceFile::new(format!("{name}/{path}"), text))?)?;
+        });
+        let module = module_name(path);
+        let read = text.and_then(|text| parse_module(&SourceFile::new(format!("{name}/{path}"), text)));
+        if let Err(error) = read.and_then(|parsed| modules.add(&module, parsed)) {
+            unreadable.insert(module, *error);
+        }
     }
-    Ok(modules)
+    (modules, unreadable)
 }
 
 /// Nodes that `wanted` needs, in topological order, stopping at the values of `given`.

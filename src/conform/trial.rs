@@ -11,16 +11,17 @@ use std::sync::Arc;
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::compare::Comparison;
 use crate::conform::diagnose::Finding;
-use crate::conform::execute::{Cost, Executor};
+use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
-use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare};
+use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare, sampled};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{OperandEntry, SlotEntry};
 use crate::emulate::{self, BufferId, Memory, View};
-use crate::graph::{NodeId, ValueId};
+use crate::graph::{Graph, NodeId, Op, Producer, ValueId};
 use crate::host::{self, Event};
 use crate::reference::{self, Env, Math};
+use crate::rng::Seed;
 use crate::shape::{Shape, Strides};
 use crate::tensor::{Storage, Tensor};
 use crate::tolerance::Precision;
@@ -62,36 +63,136 @@ impl Bench<'_> {
 
     /// Runs the launch on these elements.
     pub fn run(&self, kind: Kind, given: &Elements) -> Result<Trial> {
-        let Bench { subject, executor, launch } = *self;
+        let Bench { subject, executor: _, launch } = *self;
         let mut env = given.env.clone();
+        given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
         let kept = given.weights.take();
         let storages = storages(subject, launch, &mut env, kept)?;
-        let (got, cost, memory) = emulated(subject, executor, launch, storages)?;
+        let Emulated { output, written, cost, memory } = self.emulated(storages, false)?;
         given.weights.replace(weights_of(launch, memory));
-        let expected = Expected::of(subject, launch, &self.nodes(), env, kind)?;
+        let nodes = self.nodes();
+        self.keep_views(given, &nodes, &mut env)?;
+        let mut expected = Expected::of(subject, launch, &nodes, env, kind)?;
+        let got = match written {
+            Some(written) => sampled::restricted(output, &expected.tensor, &mut expected.derived, &written),
+            None => output,
+        };
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Trial { got, expected, comparison, cost })
     }
+
+    /// Evaluates the views of weights, which are the same in any arithmetic and may be as large as these.
+    fn keep_views(&self, given: &Elements, nodes: &[NodeId], env: &mut Env) -> Result<()> {
+        let graph = &self.subject.imported;
+        let mut views = given.views.borrow_mut();
+        for &id in nodes {
+            let node = graph.node(id);
+            let of_weight =
+                |&value: &ValueId| views.contains_key(&value) || matches!(graph.value(value).producer, Producer::Weight(_));
+            let fixed = matches!(node.op, Op::View(_)) && node.inputs.iter().flatten().all(of_weight);
+            if fixed && env.get(node.outputs[0]).is_none() {
+                reference::evaluate(graph, &[id], env, Math::F32)?;
+                views.extend(env.get(node.outputs[0]).map(|view| (node.outputs[0], view.clone())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs what a launch touches, where its values are only sampled.
+    pub fn accesses(&self) -> Result<()> {
+        let Bench { subject, executor, launch } = *self;
+        if sampled::programs(executor, &self.traced()?, self.seed())?.is_none() {
+            return Ok(());
+        }
+        let mut env = self.inputs(Kind::Numerics)?.env;
+        self.emulated(storages(subject, launch, &mut env, HashMap::new())?, true).map(drop)
+    }
+
+    /// What the wrapper does.
+    fn traced(&self) -> Result<host::Trace> {
+        let kernel = &self.subject.manifest.kernels[self.launch.kernel];
+        let args: Vec<_> = self.launch.operands.iter().map(Operand::host_arg).collect();
+        host::trace_launch(&self.subject.modules, &module_name(&kernel.file), "launch", &args)
+    }
+
+    /// What the choice of programs depends on.
+    fn seed(&self) -> Seed {
+        Seed::derive(self.subject.seed, &self.launch.layer)
+    }
+
+    /// Runs the wrapper's launches on the storages, one buffer an operand, and reads the output back. Of launches
+    /// that are sampled only the `accesses`, or only some programs.
+    fn emulated(&self, storages: Vec<Storage>, accesses: bool) -> Result<Emulated> {
+        let Bench { subject, executor, launch } = *self;
+        let trace = self.traced()?;
+        planned::agree(subject, launch, &trace)?;
+        let extent = match sampled::programs(executor, &trace, self.seed())? {
+            Some(_) if accesses => Extent::Accesses,
+            Some(programs) => Extent::Programs(programs),
+            None => Extent::Whole,
+        };
+        let mut memory = Memory::default();
+        let mut output = None;
+        for (operand, lanes) in launch.operands.iter().zip(storages) {
+            if operand.written() {
+                output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
+            } else {
+                let buffer = memory.insert(&operand.entry.name, lanes);
+                memory.protect(buffer, true);
+            }
+        }
+        let mut cost = Cost::default();
+        for event in &trace.events {
+            match event {
+                Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
+                Event::Launch(kernel) => cost.add(executor.run(&mut memory, kernel, &extent)?),
+            }
+        }
+        let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
+        let written = if cost.sampled {
+            let undefined = memory.buffers[buffer.0].undefined.as_ref();
+            let places = layout::positions(&output.entry.shape, &output.entry.strides, output.entry.offset);
+            Some(places.map(|at| undefined.is_none_or(|bits| !bits.get(at))).collect())
+        } else {
+            covered(subject, executor, &memory, launch, buffer)?;
+            None
+        };
+        let lanes = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
+        let shape = Shape::from_slice(subject.imported.shape(launch.output));
+        let output = lanes.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?;
+        Ok(Emulated { output, written, cost, memory })
+    }
 }
 
-/// Elements of what enters a launch. What `prepare` makes of its weights is kept from one run to the next: a
-/// launch may only read them.
+/// What the wrapper's launches left.
+struct Emulated {
+    output: Tensor,
+    /// Which elements were written, where only some programs ran.
+    written: Option<Vec<bool>>,
+    cost: Cost,
+    memory: Memory,
+}
+
+/// Elements of what enters a launch. What is made of its weights is kept from one run to the next.
 pub struct Elements {
     pub env: Env,
+    /// Of weights, in the reference.
+    views: Rc<RefCell<HashMap<ValueId, Arc<Tensor>>>>,
+    /// What `prepare` makes of them, which a launch may only read.
     /// By operand's name.
     weights: Rc<RefCell<HashMap<String, Storage>>>,
 }
 
 impl Elements {
     pub fn of(env: Env) -> Elements {
-        Elements { env, weights: Rc::default() }
+        Elements { env, views: Rc::default(), weights: Rc::default() }
     }
 
     /// Other elements of activations, and the same weights.
     pub fn with_activations(&self, change: impl FnOnce(&mut Env)) -> Elements {
         let mut env = self.env.clone();
         change(&mut env);
-        Elements { env, weights: self.weights.clone() }
+        Elements { env, views: self.views.clone(), weights: self.weights.clone() }
     }
 }
 
@@ -133,14 +234,14 @@ impl Expected {
         let graph = &subject.imported;
         if kind == Kind::Structure {
             let mut single = env.clone();
-            reference::evaluate(graph, nodes, &mut single, Math::Unrounded)?;
+            evaluate_rest(graph, nodes, &mut single, Math::Unrounded)?;
             let kept = subject.precision == Precision::Ieee || exact::survives_splitting(graph, nodes, &single);
             if kept && exact::is_exact(graph, nodes, &single) {
                 let tensor = single.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
                 return Ok(Expected { tensor, derived: Derived::exact() });
             }
         }
-        reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        evaluate_rest(graph, nodes, &mut env, Math::F64)?;
         let inputs = match kind {
             Kind::Structure | Kind::Numerics => Inputs::OwnLaw,
             Kind::Given => Inputs::Any,
@@ -149,6 +250,12 @@ impl Expected {
         let tensor = env.get(launch.output).cloned().ok_or_else(|| lost(subject, launch.output))?;
         Ok(Expected { tensor, derived })
     }
+}
+
+/// Evaluates the nodes that are not yet.
+fn evaluate_rest(graph: &Graph, nodes: &[NodeId], env: &mut Env, math: Math) -> Result<()> {
+    let rest: Vec<NodeId> = nodes.iter().copied().filter(|&id| env.get(graph.node(id).outputs[0]).is_none()).collect();
+    reference::evaluate(graph, &rest, env, math)
 }
 
 /// The storage of each operand: its elements where its layout has them, nothing yet for the output.
@@ -165,7 +272,7 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env, mut kept: HashMap
             SlotEntry::Input(_) | SlotEntry::Buffer(_) => None,
         })
         .collect();
-    let weights = prepare::values(&subject.rewritten, &bases, |name| {
+    let mut weights = prepare::values(&subject.rewritten, &bases, |name| {
         let value = graph.find(name).ok_or_else(|| {
             Box::new(
                 Diagnostic::new(&codes::SUITE_INVALID, format!("weight `{name}` is not in the imported graph"))
@@ -178,7 +285,12 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env, mut kept: HashMap
         let entry = &operand.entry;
         match (&operand.slot, operand.imported) {
             _ if operand.written() => Ok(Storage::zeros(operand.dtype.carrier(), entry.storage)),
-            (SlotEntry::Weight(base), _) => Ok(kept.remove(&entry.name).unwrap_or_else(|| weights[base].storage().clone())),
+            (SlotEntry::Weight(base), _) => Ok(kept.remove(&entry.name).unwrap_or_else(|| {
+                // Not copied where nobody else holds it.
+                let alone = bases.iter().filter(|other| *other == base).count() == 1;
+                let tensor = if alone { weights.remove(base.as_str()) } else { weights.get(base.as_str()).cloned() };
+                Arc::unwrap_or_clone(tensor.expect("invariant: what no run has kept was prepared")).into_storage()
+            })),
             (SlotEntry::Input(_) | SlotEntry::Buffer(_), Some(value)) => {
                 let tensor = env.get(value).cloned().ok_or_else(|| lost(subject, value))?;
                 let storage = layout::scatter(&tensor, entry);
@@ -203,36 +315,6 @@ fn weights_of(launch: &Launch, memory: Memory) -> HashMap<String, Storage> {
     let operands = launch.operands.iter().zip(memory.buffers);
     let weights = operands.filter(|(operand, _)| matches!(operand.slot, SlotEntry::Weight(_)));
     weights.map(|(operand, buffer)| (operand.entry.name.clone(), buffer.lanes)).collect()
-}
-
-/// Runs the wrapper's launches on the storages, one buffer an operand, and reads the output back.
-fn emulated(subject: &Subject, executor: &Executor, launch: &Launch, storages: Vec<Storage>) -> Result<(Tensor, Cost, Memory)> {
-    let kernel = &subject.manifest.kernels[launch.kernel];
-    let args: Vec<_> = launch.operands.iter().map(Operand::host_arg).collect();
-    let trace = host::trace_launch(&subject.modules, &module_name(&kernel.file), "launch", &args)?;
-    planned::agree(subject, launch, &trace)?;
-    let mut memory = Memory::default();
-    let mut output = None;
-    for (operand, lanes) in launch.operands.iter().zip(storages) {
-        if operand.written() {
-            output = Some((memory.allocate(&operand.entry.name, operand.dtype, lanes.len()), operand));
-        } else {
-            let buffer = memory.insert(&operand.entry.name, lanes);
-            memory.protect(buffer, true);
-        }
-    }
-    let mut cost = Cost::default();
-    for event in &trace.events {
-        match event {
-            Event::Alloc { .. } => executor.allocate(&mut memory, &trace, event),
-            Event::Launch(kernel) => cost.add(executor.launch(&mut memory, kernel)?),
-        }
-    }
-    let (buffer, output) = output.expect("invariant: a launch writes a value, checked when the suite was read");
-    covered(subject, executor, &memory, launch, buffer)?;
-    let written = layout::gather(memory.lanes(buffer), output.dtype, &output.entry);
-    let shape = Shape::from_slice(subject.imported.shape(launch.output));
-    Ok((written.reshaped(shape).ok_or_else(|| lost(subject, launch.output))?, cost, memory))
 }
 
 /// Every element of the output was written.

@@ -58,7 +58,8 @@ pub fn differences(subject: &Subject, files: &Files) -> Result<BTreeMap<String, 
             }
         };
         let ours = parse_module(&SourceFile::new(path.as_str(), expected))?;
-        let theirs = parse_module(&SourceFile::new(name, given))?;
+        // What cannot be read is told where it would run.
+        let Ok(theirs) = parse_module(&SourceFile::new(name, given)) else { continue };
         let differing = statements(&theirs, &ours, judged);
         if !differing.is_empty() {
             found.insert(path.clone(), differing);
@@ -69,7 +70,8 @@ pub fn differences(subject: &Subject, files: &Files) -> Result<BTreeMap<String, 
 
 /// Refuses a rewritten graph that the imported one does not become at the manifest's fusion level.
 fn rewriting(subject: &Subject) -> Result<()> {
-    let Some(level) = subject.manifest.settings.get("fuse") else { return Ok(()) };
+    let absent = || consistent::invalid(&subject.name, "settings: `fuse` is missing, so that nobody can rewrite the graph again");
+    let level = subject.manifest.settings.get("fuse").ok_or_else(absent)?;
     let graph = fuse::rewrite(&subject.imported, Level::from_name(level)?)?;
     let rewritten = views::resolve(&graph, Vec::new())?.graph.to_string();
     let mut pairs = rewritten.lines().zip(&subject.manifest.rewritten).enumerate();

@@ -33,6 +33,14 @@ impl Word {
         }
     }
 
+    /// Whether nothing was found against it.
+    pub fn holds(self) -> bool {
+        match self {
+            Word::Verified | Word::Sampled => true,
+            Word::Failed | Word::Unsupported | Word::Limit | Word::NotVerified => false,
+        }
+    }
+
     /// The word that a diagnostic of this class leads to.
     pub fn of(class: Class) -> Word {
         match class {

@@ -138,13 +138,11 @@ impl<'s> Weights<'s> {
 
     /// What `run.py` computes for the i-th prepared value, which must be what the reference computes.
     fn prepared(&self, i: usize) -> Result<Tensor> {
-        let name = self.subject.manifest.prepared[i].as_str();
-        let one = Prepare { returned: vec![self.prepare.returned[i]], ..self.prepare.clone() };
-        let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned))?;
-        let expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new))?;
-        match own.into_iter().next() {
-            Some(tensor) if !self.checked || tensor.is_same(&expected[name]) => Ok(tensor),
+        let (own, expected) = self.both(i)?;
+        match own {
+            Some(tensor) if !self.checked || tensor.is_same(&expected) => Ok(tensor),
             Some(_) | None => {
+                let name = &self.subject.manifest.prepared[i];
                 let what = format!("prepare computes other elements for {name} than the manifest's graph");
                 let diagnostic = Diagnostic::new(&codes::HOST_EDITED, what).help("undo the edit, or decompose again");
                 Err(Box::new(match (self.subject.modules.ast("run"), self.cause(i)) {
@@ -184,11 +182,17 @@ impl<'s> Weights<'s> {
     }
 
     fn is_right(&self, i: usize) -> bool {
+        self.both(i).is_ok_and(|(own, expected)| own.is_some_and(|own| own.is_same(&expected)))
+    }
+
+    /// The i-th prepared value as `run.py` computes it, and as the reference does.
+    fn both(&self, i: usize) -> Result<(Option<Tensor>, Arc<Tensor>)> {
         let name = self.subject.manifest.prepared[i].as_str();
         let one = Prepare { returned: vec![self.prepare.returned[i]], ..self.prepare.clone() };
-        let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned));
-        let expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new));
-        own.is_ok_and(|own| expected.is_ok_and(|expected| own.first() == Some(&*expected[name])))
+        let own = prepare_eval::evaluate(&one, |weight| self.weight(weight).map(Cow::Owned))?;
+        let mut expected = prepare::values(&self.subject.rewritten, &[name], |weight| self.weight(weight).map(Arc::new))?;
+        let expected = expected.remove(name).expect("invariant: what is asked for is prepared");
+        Ok((own.into_iter().next(), expected))
     }
 }
 

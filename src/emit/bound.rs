@@ -72,7 +72,7 @@ pub(super) fn text(plan: &Plan, subject: &Subject, parameters: &Parameters, flat
         unit if graph.dtype(subject.output).size() < 4 => format!("({whole} + {} * ({result}.abs() + {whole}))", float(unit)),
         _ => whole,
     };
-    lines.push(format!("return {stored}.nan_to_num(0.0)"));
+    lines.push(format!("return {stored}.nan_to_num(0.0, posinf=0.0)"));
 
     let list: Vec<String> = parameters.iter().map(|(_, name)| name.clone()).collect();
     let mut text = call(0, "def bound", &[list]);

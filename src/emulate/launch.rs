@@ -114,13 +114,15 @@ pub struct Options {
     /// Bytes of block values that one program may hold before it is a [`crate::diag::Class::Limit`].
     pub memory: usize,
     pub checks: Checks,
+    /// Run these programs only, in ascending order: what is not written is then no fault of theirs.
+    pub only: Option<Arc<[u32]>>,
     /// Ends the launch with [`crate::diag::codes::INTERRUPTED`] soon after it becomes true.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), cancel: None }
+        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), only: None, cancel: None }
     }
 }
 

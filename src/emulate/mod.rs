@@ -69,7 +69,7 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
         extents.iter().zip(flags).filter(|(_, flag)| **flag).filter_map(|(e, _)| e.as_ref().map(|e| e.buffer)).collect()
     };
     let (loaded, stored) = (of(&program.loads), of(&program.stores));
-    let in_place = stored.iter().any(|id| loaded.contains(id));
+    let in_place = is_in_place(program, args);
     let watched: Vec<_> = if options.checks.races {
         stored.iter().map(|&id| (id, memory.buffers[id.0].lanes.len(), loaded.contains(&id))).collect()
     } else {
@@ -78,8 +78,10 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
     let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
     let cancel = options.cancel.as_deref();
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
-    let launch = Launch { program, grid, args, extents, names, checks, fuel, memory: memory_limit, cancel };
+    let only = options.only.as_deref();
+    let launch = Launch { program, grid, args, extents, names, checks, fuel, memory: memory_limit, only, cancel };
     let tape = if options.dense { &program.dense } else { &program.lazy };
+    let programs = only.map_or(programs, |only| only.partition_point(|&p| p < programs) as u32);
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
     let outcome = {
         let committer = Committer { memory: &mut *memory, shadows, undo: in_place.then(Journal::default) };
@@ -97,6 +99,16 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
         }
     }
     outcome.map(|()| report)
+}
+
+/// Whether a launch may read a buffer that it also writes.
+pub fn is_in_place(program: &Program, args: &[Arg]) -> bool {
+    let of = |flags: &[bool]| -> Vec<BufferId> {
+        let pointers = args.iter().zip(flags).filter(|(_, flag)| **flag);
+        pointers.filter_map(|(arg, _)| if let Arg::Pointer(view) = arg { Some(view.buffer) } else { None }).collect()
+    };
+    let loaded = of(&program.loads);
+    of(&program.stores).iter().any(|id| loaded.contains(id))
 }
 
 fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Result<()> {

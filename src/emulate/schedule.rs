@@ -61,7 +61,7 @@ pub fn run_direct<'l>(
     let (tape, cells) = prepare(launch, tape, committer.memory)?;
     let mut machine = Machine::new(launch, tape, Port::Direct(committer));
     machine.adopt(cells);
-    for program in 0..programs {
+    for program in (0..programs).map(|n| launch.nth(n)) {
         if let Port::Direct(Committer { undo: Some(undo), .. }) = &mut machine.port {
             undo.clear();
         }
@@ -110,7 +110,8 @@ pub fn run_batches<'l>(
         });
         for (index, ran) in outcomes.into_iter().enumerate() {
             let from = next + index as u32 * share;
-            for (program, ran) in (from..).zip(ran) {
+            for (n, ran) in (from..).zip(ran) {
+                let program = launch.nth(n);
                 let (_, journal) = workers[index].as_ref().expect("invariant: a worker that ran leaves its journal");
                 let clean = match ran {
                     Ran::Fault(diagnostic) => return Err(diagnostic),
@@ -173,7 +174,7 @@ fn run_share(
         Port::Direct(_) | Port::Closed => unreachable!("invariant: a share of a batch is journalled"),
     };
     let mut outcomes = Vec::new();
-    for program in programs {
+    for program in programs.map(|n| launch.nth(n)) {
         let mark = entries(&machine);
         match machine.run(program) {
             Ok(()) => outcomes.push(Ran::Done(mark..entries(&machine))),

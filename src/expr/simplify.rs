@@ -20,6 +20,27 @@ pub fn simplify(expr: &Expr) -> Expr {
     b.finish(root)
 }
 
+/// The expression over these dimensions: a coordinate along one of size 1 is 0, and what follows from it is
+/// folded. Others stay as they are, unsimplified where no dimension has size 1.
+pub fn over(expr: &Expr, dims: &[usize]) -> Expr {
+    let still = |node: &Node| match node {
+        Node::Coordinate(k) => dims.get(*k as usize) == Some(&1),
+        Node::Read(_) | Node::Constant(_) | Node::Unary(..) | Node::Binary(..) => false,
+        Node::Compare(..) | Node::Select(..) | Node::Cast(_) => false,
+    };
+    if !expr.nodes().iter().any(|(node, _)| still(node)) {
+        return expr.clone();
+    }
+    let mut b = ExprBuilder::new();
+    let mut map: Vec<ExprId> = Vec::with_capacity(expr.nodes().len());
+    for &(node, dtype) in expr.nodes() {
+        let node = if still(&node) { Node::Constant(Constant::Int(0)) } else { node.with_operands(|id| map[id.0 as usize]) };
+        map.push(b.node(node, dtype));
+    }
+    let root = map[map.len() - 1];
+    simplify(&b.finish(root))
+}
+
 fn constant(b: &ExprBuilder, id: ExprId) -> Option<Constant> {
     match b.get(id) {
         (Node::Constant(c), dtype) => apply(Node::Constant(c), dtype, |_| (c, dtype)),
@@ -126,6 +147,14 @@ mod tests {
         assert_eq!(simple("or(r2, true)"), "true");
         assert_eq!(simple("add(mul(d0, 1), 0)"), "d0");
         assert_eq!(simple("div_trunc(1, 0)"), "div_trunc(1, 0)");
+    }
+
+    #[test]
+    fn a_coordinate_along_one_element_is_zero() {
+        let body = parse("add(f32(add(mul(d0, 7), d1)), r0)", &[DType::F32]).unwrap();
+        assert_eq!(over(&body, &[1, 7]).to_string(), "add(f32(d1), r0)");
+        assert_eq!(over(&body, &[1, 1]).to_string(), "add(0.0, r0)");
+        assert_eq!(over(&body, &[2, 7]).to_string(), body.to_string());
     }
 
     /// Random well-typed f32 expressions over two reads, with special constants.

@@ -37,9 +37,14 @@ pub(super) fn judge(
     let modules = Arc::clone(&subject.modules);
     let emulating =
         emulate::Options { threads: asked.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
-    let executor = Executor::new(&modules, emulating).judged_by(asked.checks);
+    let whole = Executor::new(&modules, emulating.clone()).judged_by(asked.checks);
+    let executor = match asked.scope {
+        VerifyScope::Sampled => Executor::new(&modules, emulating).judged_by(asked.checks).sampling(),
+        VerifyScope::Unique | VerifyScope::All | VerifyScope::None => Executor::new(&modules, emulating).judged_by(asked.checks),
+    };
     let selected = selected(subject, asked.only.as_deref())?;
     let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
+    subject.seed = seeds.first();
     let data = data::read(subject, &asked.data, asked.only.as_deref(), &selected)?;
     let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, cancel };
     let mut report = Report {
@@ -64,10 +69,12 @@ pub(super) fn judge(
                 let verdict = match asked.scope {
                     _ if !selected => Verdict::not_verified(),
                     VerifyScope::None => Verdict::not_verified(),
-                    VerifyScope::Unique | VerifyScope::All => match known.kernel(&subject.manifest.kernels[kernel].file, seeds) {
-                        Some(verdict) => verdict,
-                        None => trials.kernel(subject, index)?,
-                    },
+                    VerifyScope::Unique | VerifyScope::All | VerifyScope::Sampled => {
+                        match known.kernel(&subject.manifest.kernels[kernel].file, seeds) {
+                            Some(verdict) => verdict,
+                            None => trials.kernel(subject, index)?,
+                        }
+                    }
                 };
                 report.verdicts.push(verdict);
                 if selected {
@@ -85,13 +92,16 @@ pub(super) fn judge(
     // What a launch that was interrupted left behind is no verdict.
     cancel.check()?;
     let fails = |&(_, &verdict): &(&usize, &usize)| {
-        !matches!(report.verdicts[verdict].word, Word::Verified | Word::Sampled | Word::NotVerified)
+        let word = report.verdicts[verdict].word;
+        !word.holds() && word != Word::NotVerified
     };
     let failed: BTreeSet<usize> = by_kernel.iter().filter(fails).map(|(&kernel, _)| kernel).collect();
     report.missing = subject.manifest.refused.iter().chain(&subject.manifest.missing).cloned().collect();
     if !subject.manifest.missing.is_empty() {
         let missing = subject.manifest.missing.join(", ");
         report.notes.push(format!("no kernel computes {missing}, so the model as a whole is not run"));
+    } else if asked.scope == VerifyScope::Sampled && asked.only.is_none() {
+        report.notes.push("a chain needs every value, so the model as a whole is not run when kernels are sampled".to_owned());
     } else if asked.scope != VerifyScope::None && asked.only.is_none() {
         observer.stage("chain", subject.launches.len());
         report.chain = Some(match known.chain(seeds) {
@@ -100,10 +110,17 @@ pub(super) fn judge(
         });
         report.notes.extend(report.chain.iter().flat_map(|chain| chain.notes.clone()));
     }
+    let asked_for = |module: &str| subject.launches.iter().zip(&selected).any(|(l, &s)| s && subject.is_of(l, module));
+    let others = subject.unreadable.iter().filter(|(module, _)| *module != "run" && !asked_for(module));
+    report.notes.extend(others.map(|(_, error)| format!("not asked for, and cannot be read: {}", error.message)));
+    // The chain tells it where there is one.
+    if report.chain.is_none() {
+        report.problems.extend(subject.unreadable.get("run").cloned());
+    }
     if let Some(data) = data {
         observer.stage("given data", 0);
         subject.seed = seeds.first();
-        report.on_data = Some(data::run(subject, &trials.executor, data, &failed, cancel)?);
+        report.on_data = Some(data::run(subject, &whole, data, &failed, cancel)?);
     }
     Ok(report)
 }
@@ -137,7 +154,7 @@ impl Trials<'_> {
             subject.seed = seed;
             let at = &subject.launches[launch];
             let verdict = minimise::launch::explained(subject, at, kernel::verify(subject, &self.executor, at));
-            if verdict.word != Word::Verified {
+            if !verdict.word.holds() {
                 let file = &subject.manifest.kernels[subject.launches[launch].kernel].file;
                 let diagnostics = self.told(verdict.diagnostics, subject, Some(stem(file)), seed);
                 return Ok(Verdict { seed: Some(seed), diagnostics, ..verdict });
@@ -169,7 +186,7 @@ impl Trials<'_> {
             let chain = chain?;
             if chain.word != Word::Verified {
                 let diagnostics = self.told(chain.diagnostics, subject, None, seed);
-                return Ok(ChainReport { diagnostics, ..chain });
+                return Ok(ChainReport { seed: Some(seed), diagnostics, ..chain });
             }
             let distance = |chain: &ChainReport| if chain.allowed > 0.0 { chain.max_abs_err / chain.allowed } else { 0.0 };
             worst = Some(worst.filter(|worst| distance(worst) >= distance(&chain)).unwrap_or(chain));

@@ -39,8 +39,6 @@ pub struct Options {
     pub jobs: usize,
     /// Overwrite a suite with edited files.
     pub force: bool,
-    /// Which checks judge; all of them, but in tests of the checks themselves.
-    pub checks: Checks,
     /// A user's own arrays to verify on, too.
     pub data: GivenFiles,
 }
@@ -87,6 +85,8 @@ pub enum VerifyScope {
     Unique,
     /// Each launch, and the whole chain.
     All,
+    /// Each kernel once: the accesses of every program, the values of some.
+    Sampled,
     None,
 }
 
@@ -110,7 +110,6 @@ impl Options {
             all: true,
             jobs: self.jobs,
             data: self.data.clone(),
-            checks: self.checks,
             ..Verification::default()
         }
     }
@@ -134,7 +133,6 @@ impl Default for Options {
             only: None,
             jobs: 1,
             force: false,
-            checks: Checks::default(),
             data: GivenFiles::default(),
         }
     }

@@ -24,7 +24,7 @@ const VERSION: u32 = 3;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 4;
+const JUDGEMENT: u32 = 5;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -175,7 +175,9 @@ pub fn text(report: &Report, files: &Files, known: &Known) -> String {
 
 fn entry(verdict: &Verdict, seeds: Seeds, file: &str, files: &Files, known: &Known) -> Entry {
     let known = known.entry(file);
-    if let Some(known) = known.filter(|_| verdict.known || verdict.word == Word::NotVerified) {
+    // Some programs say less than all of them did.
+    let less = |known: &Entry| verdict.word == Word::Sampled && known.verdict == Word::Verified.as_str();
+    if let Some(known) = known.filter(|known| verdict.known || verdict.word == Word::NotVerified || less(known)) {
         return known.clone();
     }
     let verified = verdict.word == Word::Verified;
@@ -205,13 +207,20 @@ fn chain(report: &Report, files: String, known: &Known) -> Option<ChainEntry> {
     // What was not asked after still holds when no file changed.
     let Some(chain) = &report.chain else { return known.chain.clone() };
     let verified = chain.word == Word::Verified;
-    let before = known.chain.as_ref().filter(|_| verified).map(|entry| entry.seeds.as_slice()).unwrap_or_default();
+    let known = known.chain.as_ref().filter(|_| verified);
+    let before = known.map(|entry| entry.seeds.as_slice()).unwrap_or_default();
+    // The figures of the seed that comes closest to what is allowed.
+    let share = |error: f64, allowed: f64| if allowed > 0.0 { error / allowed } else { 0.0 };
+    let figures = known.and_then(|entry| entry.max_abs_err.zip(entry.allowed));
+    let (error, allowed) = figures
+        .filter(|&(error, allowed)| share(error, allowed) > share(chain.max_abs_err, chain.allowed))
+        .unwrap_or((chain.max_abs_err, chain.allowed));
     Some(ChainEntry {
         verdict: chain.word.as_str().to_owned(),
         codes: chain.diagnostics.iter().map(|d| d.code.id.to_owned()).collect(),
         seeds: if verified { report.seeds.joined(before) } else { Vec::new() },
-        max_abs_err: verified.then_some(chain.max_abs_err),
-        allowed: verified.then_some(chain.allowed),
+        max_abs_err: verified.then_some(error),
+        allowed: verified.then_some(allowed),
         files,
     })
 }

@@ -17,6 +17,7 @@ mod kernel_file;
 mod launch;
 pub mod library;
 mod lists;
+mod located;
 pub mod manifest;
 mod matching;
 mod names;

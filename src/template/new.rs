@@ -31,7 +31,8 @@ const SCHEDULE: &str = r#"- set: {BLOCK: "min(1024, max(16, next_power_of_2(E)))
 "#;
 
 /// The files of a template `name` for an operator: a kind (`Conv`), a template of the library
-/// (`relu`, `matmul`), or a name of the user's own with a formula.
+/// (`relu`, `matmul`), an operator of ONNX that one computes (`Relu`, `Gemm`), or a name of the user's own with a
+/// formula.
 ///
 /// # Errors
 /// U001 for a name that is no Python name, a missing formula, or one where it has no place; S002 for
@@ -56,6 +57,10 @@ pub fn files(name: &str, operator: &str, formula: Option<&str>, library: &Librar
             Err(usage(message, "a template for it names the Map that it becomes: `implements: Map` with `label:` and `body:`"))
         }
         (None, Some(text)) => elementwise(name, operator, &Formula::parse("--formula", text)?),
+        (None, None) if onnx::serves(operator) => {
+            let message = format!("no template computes {operator} and nothing else");
+            Err(usage(message, "what is computed element by element becomes a Map: start from --implements map"))
+        }
         (None, None) => {
             let kinds: Vec<&str> = Implements::ALL.iter().map(|(_, name)| *name).collect();
             let message = format!("no template computes `{operator}`, and there is no formula for it");
@@ -77,8 +82,20 @@ fn computes<'a>(operator: &str, library: &'a Library) -> Option<&'a Template> {
             let mut all = library.templates().iter().map(AsRef::as_ref);
             all.find(|t: &&Template| t.manifest.implements == kind && t.manifest.label.is_none())
         }
-        None => library.find(operator).map(AsRef::as_ref),
+        None => library.find(operator).map(AsRef::as_ref).or_else(|| of_onnx(operator, library)),
     }
+}
+
+/// The template that computes an operator of ONNX: its kind, name or an alias without small print.
+fn of_onnx<'a>(operator: &str, library: &'a Library) -> Option<&'a Template> {
+    let folded = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    let wanted = folded(operator);
+    let kind = |template: &Template| Implements::ALL.iter().find(|(kind, _)| *kind == template.manifest.implements).map(|k| k.1);
+    let is = |template: &&Template| {
+        let own = std::iter::once(template.name.as_str()).chain(template.manifest.aliases.iter().map(String::as_str));
+        own.chain(kind(template)).any(|name| folded(name) == wanted)
+    };
+    library.templates().iter().map(AsRef::as_ref).find(is).filter(|_| onnx::serves(operator))
 }
 
 /// A template's files under another name.

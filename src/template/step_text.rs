@@ -14,7 +14,7 @@ use super::triton_expr::{Printer, Text, cast, compute_dtype, number};
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::expr::proof::keeps;
-use crate::expr::{Constant, Node};
+use crate::expr::{Constant, Node, simplify};
 use crate::graph::op::OutOfBounds;
 use crate::syntax::Constant as PythonConstant;
 
@@ -37,7 +37,9 @@ impl Rewriter<'_> {
         }
         let mut coordinates = BTreeMap::new();
         let mut used = vec![false; space.entries.len()];
-        for (node, _) in step.body.nodes() {
+        // A literal 0 has no type that `.to` could change.
+        let body = simplify::over(&step.body, &space.dims);
+        for (node, _) in body.nodes() {
             if let Node::Coordinate(k) = node {
                 coordinates.insert(*k as usize, self.writer.coordinate(space, *k as usize, &mut used)?);
             }
@@ -45,7 +47,7 @@ impl Rewriter<'_> {
         let coordinate = |k: usize| coordinates.get(&k).cloned().unwrap_or_else(|| Text::atom("0"));
         let mut printer =
             Printer { reads: &reads, coordinate: &coordinate, names: &mut self.writer.names, statements: Vec::new() };
-        let result = printer.print(&step.body)?;
+        let result = printer.print(&body)?;
         for (name, text) in printer.statements {
             lines.assign(&name, &text);
         }

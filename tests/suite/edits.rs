@@ -7,7 +7,7 @@ use decompose::fuse::Level;
 use decompose::pipeline::{self, Cancel, Silent};
 use decompose::registry::Size;
 
-use crate::support::{decompose, edit, options, verification, verify};
+use crate::support::{decompose, edit, kernel_file, options, small_suite, verification, verify};
 
 /// A fused suite at unit shapes, in a folder that lives as long as the guard.
 fn suite() -> (tempfile::TempDir, PathBuf) {
@@ -214,4 +214,38 @@ fn an_edited_suite_is_not_overwritten_without_force() {
     assert!(std::fs::read_to_string(&file).unwrap().contains("# mine"));
     decompose(&decompose::pipeline::Options { force: true, ..again });
     assert!(!std::fs::read_to_string(&file).unwrap().contains("# mine"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_hides_no_other() {
+    let (_guard, suite) = small_suite();
+    edit(&kernel_file(&suite, "maxpool2d"), "def launch(", "def launch((");
+    edit(&kernel_file(&suite, "conv2d_resnet"), "import triton\n", "import triton\n# a comment\n");
+    let (report, codes) = verify(&suite);
+    let words: Vec<Word> = report.verdicts.iter().map(|verdict| verdict.word).collect();
+    assert_eq!((words, codes), (vec![Word::Verified, Word::Failed], vec!["S001"]));
+    assert!(report.verdicts[0].programs > 0, "the convolution's verdict is of this run");
+    let chain = report.chain.as_ref().unwrap();
+    assert_eq!((chain.word, chain.ended_at.as_deref()), (Word::NotVerified, Some("y")));
+}
+
+#[test]
+fn a_runner_that_cannot_be_read_hides_no_kernel() {
+    let (_guard, suite) = small_suite();
+    edit(&suite.join("run.py"), "def forward(", "def forward((");
+    let (report, codes) = verify(&suite);
+    assert!(report.verdicts.iter().all(|verdict| verdict.word == Word::Verified));
+    assert_eq!((codes, report.chain.as_ref().unwrap().word), (vec!["S001"], Word::Failed));
+    // It is told, too, when no chain would run it.
+    let only = verification(&suite, Some("maxpool2d")).unwrap();
+    assert_eq!(only.diagnostics().map(|d| d.code.id).collect::<Vec<_>>(), ["S001"]);
+}
+
+#[test]
+fn a_manifest_that_does_not_say_how_it_was_fused_is_refused() {
+    let (_guard, suite) = small_suite();
+    edit(&suite.join("manifest.json"), "\"fuse\": \"basic\",", "");
+    let refusal = verification(&suite, None).unwrap_err();
+    assert_eq!(refusal[0].code.id, "U008");
+    assert!(refusal[0].message.contains("`fuse` is missing"), "{}", refusal[0]);
 }

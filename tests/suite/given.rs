@@ -21,7 +21,7 @@ fn npy(file: &Path, descr: &str, shape: &[usize], data: &[u8]) {
     std::fs::write(file, [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()).unwrap();
 }
 
-fn floats(file: &Path, shape: &[usize], of: impl Fn(usize) -> f32) {
+pub fn floats(file: &Path, shape: &[usize], of: impl Fn(usize) -> f32) {
     let data: Vec<u8> = (0..shape.iter().product()).flat_map(|i| of(i).to_le_bytes()).collect();
     npy(file, "<f4", shape, &data);
 }

@@ -39,9 +39,9 @@ pub fn small_suite() -> (tempfile::TempDir, PathBuf) {
 
 /// The only kernel of a template.
 pub fn kernel_file(suite: &Path, template: &str) -> PathBuf {
-    let files = std::fs::read_dir(suite.join("kernels")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = std::fs::read_dir(suite.join("kernels")).unwrap().map(|entry| entry.unwrap().path());
     let own = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with(&format!("{template}__"));
-    files.filter(own).next().unwrap_or_else(|| panic!("{} has no {template}", suite.display()))
+    files.find(own).unwrap_or_else(|| panic!("{} has no {template}", suite.display()))
 }
 
 /// Replaces one occurrence of a text that must be there.

@@ -24,3 +24,10 @@ fn a_broken_kernel_is_found() {
         assert!(said.contains(code), "{code} is not found");
     }
 }
+
+#[test]
+fn an_edit_loop_finds_what_one_seed_hides() {
+    let said = tutorial("edit_loop.md");
+    assert!(said.contains("[C003]") && said.contains("to repeat: decompose verify suite --only relu__"));
+    assert!(said.contains("not fully verified"));
+}

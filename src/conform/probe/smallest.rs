@@ -28,7 +28,7 @@ fn failure(
         return None;
     }
     let expected: Expected = super::expected(probe, kind).ok()?;
-    let failure = judged(&bound, &expected).err()?;
+    let failure = judged(&bound, &expected)?;
     Some((failure.cause.map_or(codes::VALUE_MISMATCH.id, |cause| cause.code.id), failure.what, bound))
 }
 
@@ -45,7 +45,7 @@ pub fn note(template: &Template, library: &Library, probe: &Probe, kind: Kind, t
     let shapes: Vec<String> = bound.kernel.operands.iter().map(|o| format!("{} {}", o.name, display(&o.layout.shape))).collect();
     let mut note = format!("smallest shapes that fail alike: {}; there: {what}", shapes.join(", "));
     if let Some(problem) = problem(template, probe, &smallest) {
-        note += &format!("; `probe:` of template.yaml with only `{problem}` shows it");
+        note += &format!("; a problem `{problem}` of `probe:`, attributes as they are, shows it");
     }
     Some(note)
 }

@@ -179,13 +179,26 @@ fn smallest(name: &str, from: &str, to: &str) -> Vec<(String, String)> {
 fn a_fault_is_told_at_the_smallest_shapes() {
     // The reduction ends after five terms, whatever stands around it: six terms show it.
     let notes = smallest("matmul", "(m[:, None] < M) & (k[None, :] < K)", "(m[:, None] < M) & (k[None, :] < 5)");
-    for (probed, note) in &notes {
-        println!("{probed}: {note}");
-    }
-    // A value is taken from the next row, which is there from two rows on.
+    let shapes: Vec<String> =
+        notes.iter().map(|(probed, note)| format!("{probed}: {}", note.split_once("; there").unwrap().0)).collect();
+    let expected = [
+        "the kernel alone: a 1×6, b 6×1, y 1×1",
+        "value: a 1×6, b 6×1, other 1×1, other2 1×1, other3 1×1, y 1×1",
+        "load A: a 1×6, b 6×1, other 1×6, y 1×1",
+        "load B: a 1×6, b 6×1, other 6×1, y 1×1",
+        "store: a 1×6, b 6×1, y 1×1",
+    ];
+    assert_eq!(shapes, expected);
+    let problem = "a problem `A: [1, 6], B: [6, 1], Y: [1, 1]` of `probe:`, attributes as they are, shows it";
+    assert!(notes[0].1.ends_with(problem), "{}", notes[0].1);
+}
+
+#[test]
+fn a_fault_between_two_rows_is_told_at_two() {
+    // The value of row 1 gets what belongs to row 0.
     let text = "# fuse: value acc at b=b, m=m[:, None] if m[:, None] < M, n=n[None, :] if n[None, :] < N";
     let notes = smallest("matmul", text, &text.replacen("m=m[:, None]", "m=m[:, None] // 2", 1));
-    for (probed, note) in &notes {
-        println!("{probed}: {note}");
-    }
+    let [(probed, note)] = &notes[..] else { panic!("{notes:?}") };
+    assert!(probed == "value" && note.starts_with("a 2×1, b 1×1, other 2×1, other2 2×1, other3 1×1, y 2×1; "), "{note}");
+    assert!(note.contains("there: element [1, 0] of 2×1 is "), "{note}");
 }

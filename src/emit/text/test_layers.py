@@ -77,7 +77,7 @@ def functions(layer):
     if "code" in layer:
         exec("\n".join(layer["code"]), names)
     for name in ("reference", "bound"):
-        if name in names and names[name] is kernel[name]:
+        if name in names and names[name] is kernel.get(name):
             names[name] = types.FunctionType(kernel[name].__code__, names)
     return names["compute"], names["reference"], names.get("bound")
 
@@ -109,7 +109,7 @@ def differences(layer, device, spent):
 
     def error(a, b):
         same = (a == b) | (a.isnan() & b.isnan())
-        return torch.where(same, torch.zeros_like(b), (a - b).abs()).nan_to_num(torch.inf)
+        return torch.where(same, torch.zeros_like(b), (a - b).abs()).nan_to_num(torch.inf, posinf=torch.inf)
 
     def scale(b):
         return 1 + torch.where(b.isfinite(), b.abs(), torch.zeros_like(b))

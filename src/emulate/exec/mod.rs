@@ -59,10 +59,17 @@ pub struct Launch<'l> {
     pub checks: Checks,
     pub fuel: u64,
     pub memory: usize,
+    /// The programs that run, in ascending order; `None`: all.
+    pub only: Option<&'l [u32]>,
     pub cancel: Option<&'l AtomicBool>,
 }
 
 impl Launch<'_> {
+    /// The n-th program that runs.
+    pub fn nth(&self, n: u32) -> u32 {
+        self.only.map_or(n, |only| only[n as usize])
+    }
+
     /// An error once somebody has cancelled the launch.
     fn go_on(&self) -> Step {
         match self.cancel {

@@ -69,6 +69,12 @@ fn spec(text: &str) -> ArgSpec {
     }
 }
 
+/// The accesses of a program alone.
+pub fn accesses(program: &Program) -> Program {
+    let kernel = crate::kernel::verify(Kernel::clone(&program.kernel)).unwrap();
+    Program::compile(&crate::kernel::passes::addresses(&kernel).unwrap()).unwrap()
+}
+
 /// A contiguous view of a whole buffer.
 pub fn whole(buffer: BufferId, shape: &[usize]) -> Arg {
     Arg::Pointer(View { buffer, pointer: 0, shape: Shape::from_slice(shape), strides: contiguous_strides(shape), origin: 0 })

@@ -1,5 +1,5 @@
-//! The operator templates as they ship, unbound: every mode gives equal bits, and no program has to
-//! be replayed.
+//! The operator templates as they ship, unbound: every mode gives equal bits, no program has to be
+//! replayed, and their accesses alone, or some of their programs, do their part of it.
 
 use super::*;
 
@@ -33,6 +33,22 @@ fn check(program: &Program, grid: u32, shapes: &[&[usize]], output: usize, ints:
     assert!(coverage(&after, view, Checks::default()).is_none());
     let report = run(program, &mut memory.clone(), [grid, 1, 1], &args, &Options::default()).unwrap();
     assert_eq!(report.replayed, 0, "{report:?}");
+
+    // Its accesses alone write the same elements.
+    let touched = run_all(&accesses(program), &memory, [grid, 1, 1], &args, &Options::default()).unwrap();
+    assert!(coverage(&touched, view, Checks::default()).is_none());
+    assert!(f32s(&touched, view.buffer).iter().all(|&lane| lane == 0.0), "an access stored a value");
+
+    // Some programs alone write what they write among all.
+    let only: Vec<u32> = (0..grid).filter(|program| program % 3 != 1).collect();
+    let options = Options { only: Some(only.into()), ..Options::default() };
+    let some = run_all(program, &memory, [grid, 1, 1], &args, &options).unwrap();
+    let (lanes, all) = (f32s(&some, view.buffer), f32s(&after, view.buffer));
+    let undefined = some.buffers[view.buffer.0].undefined.as_ref();
+    let written = |i: &usize| undefined.is_none_or(|bits| !bits.get(*i));
+    let kept: Vec<usize> = (0..all.len()).filter(written).collect();
+    assert!(!kept.is_empty() && kept.iter().all(|&i| lanes[i].to_bits() == all[i].to_bits()));
+    assert!(grid == 1 || kept.len() < all.len(), "{} of {} elements by some programs", kept.len(), all.len());
 }
 
 #[test]

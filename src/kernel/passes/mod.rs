@@ -10,12 +10,17 @@
 //! Float arithmetic is left alone, loads and stores too. A division by something that may be zero
 //! is neither dropped nor made, since it is a fault. Code is not moved: the emulator hoists for
 //! itself. The IR before these passes is what compares with Triton's, operation by operation.
+//!
+//! [`addresses()`] is another kind of pass: it keeps the accesses of a kernel and drops its values.
 
+mod addresses;
 mod drop_dead;
 mod fold;
 mod share;
 
 use std::collections::HashMap;
+
+pub use addresses::addresses;
 
 use super::ir::{Inst, InstKind, IntBinary, Kernel, Literal, Value};
 use super::verify::{Verified, verify};

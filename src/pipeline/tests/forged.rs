@@ -21,7 +21,6 @@ use crate::pipeline::{Cancel, Silent, Verification};
 const HARMLESS: &[(&str, &str)] = &[
     ("generator", "a suite of another version is verified, and says that references are not compared"),
     ("settings.target", "no verdict rests on the target that schedules were chosen for"),
-    ("settings.fuse left out", "the rewritten graph is used for weight preparation, which is compared"),
     ("files.kernels/", "a file whose hash differs counts as edited, and is judged by running"),
     ("files.run.py", "likewise"),
 ];

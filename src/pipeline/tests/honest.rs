@@ -35,6 +35,7 @@ use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{self, Target};
 use crate::template::{BindOptions, Library};
+use crate::tolerance::Precision;
 
 /// Codes of faults that no check with a switch reports, and why there is none.
 const WITHOUT: &[(&str, &str)] = &[
@@ -100,7 +101,7 @@ pub fn suite(graph: &str, level: Level, precision: &str) -> Files {
     let target = Target::find(target::DEFAULT).unwrap();
     let rewritten = fuse::rewrite(&graph, level).unwrap();
     let clusters = fuse::cluster(&rewritten, level, &Served { library: &library, target }).unwrap();
-    let options = BindOptions { precision: crate::tolerance::Precision::from_name(precision).unwrap(), ..BindOptions::default() };
+    let options = BindOptions { precision: Precision::from_name(precision).unwrap() };
     let planned = select::plan("model", Arc::new(graph), &rewritten, clusters, &library, target, options).unwrap();
     assert!(planned.missing.is_empty());
     let settings = [("fuse", level.name()), ("precision", precision), ("target", target::DEFAULT)];
@@ -138,7 +139,10 @@ fn cases() -> Vec<Case> {
     let named: BTreeSet<PathBuf> = checks::ALL.iter().map(|check| root.join(check.name)).collect();
     assert_eq!(folders, named, "folders, and names of checks");
     let files = checks::ALL.iter().flat_map(|check| entries(&root.join(check.name)).into_iter().map(move |path| (check, path)));
-    let files: Vec<_> = files.filter(|(_, path)| path.extension().is_some_and(|e| e == "txt")).collect();
+    let (files, said): (Vec<_>, Vec<_>) = files.partition(|(_, path)| path.extension().is_some_and(|e| e == "txt"));
+    for (_, path) in said {
+        assert!(path.with_extension("txt").exists(), "{} is said of nothing", path.display());
+    }
     files.par_iter().map(|(check, path)| read(check, path)).collect()
 }
 

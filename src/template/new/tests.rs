@@ -33,6 +33,34 @@ fn every_template_can_be_copied_under_another_name() {
 }
 
 #[test]
+fn operators_of_onnx_name_the_template_that_computes_them() {
+    let library = library();
+    let found = |operator: &str| computes(operator, &library).map(|template| template.name.as_str());
+    for (operator, template) in [
+        ("Relu", "relu"),
+        ("Add", "add"),
+        ("Conv", "conv2d_resnet"),
+        ("BatchNormalization", "batchnorm2d"),
+        ("Gemm", "matmul"),
+        ("MatMul", "matmul"),
+        ("Softmax", "softmax"),
+        ("LRN", "lrn"),
+        ("MaxPool", "maxpool2d"),
+        ("AveragePool", "avgpool2d"),
+        ("GlobalAveragePool", "adaptive_avgpool2d"),
+    ] {
+        assert_eq!(found(operator), Some(template));
+    }
+    assert_eq!([found("Sigmoid"), found("RELU"), found("Linear")], [None; 3]);
+    let copy = read("mine", &files("mine", "Relu", None, &library).unwrap());
+    assert_eq!((copy.manifest.implements, copy.manifest.label.as_deref()), (Implements::Map, Some("relu")));
+    let refusal = files("mine", "Sigmoid", None, &library).unwrap_err();
+    assert!(
+        refusal.message.contains("no template computes Sigmoid") && refusal.help.as_ref().unwrap().contains("--implements map")
+    );
+}
+
+#[test]
 fn a_formula_becomes_a_kernel() {
     let files = files("swoosh", "com.example.Swoosh", Some("X * sigmoid(X + B)"), &library()).unwrap();
     let template = read("swoosh", &files);
