@@ -18,6 +18,7 @@ use crate::emit::{self, EmitOptions, Files};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
 use crate::graph::{Cluster, Graph, Op, Producer, ValueId, text};
+use crate::select::plan::Plan;
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{Ascend, Target};
@@ -89,16 +90,17 @@ impl Problem {
     }
 
     /// The kernel and wrapper, with operands that lie otherwise than a plan of this problem alone makes them:
-    /// `how`, or as the problem's name says, which makes it a source of mutations.
+    /// `how`, or, without it, as the problem's name says, which makes it a source of mutations.
     /// There is no `run.py` for them: its buffers have no gaps.
-    fn laid_out(&self, how: &str, place: Place, library: &Library, subject: &str) -> Result<Vec<Case>> {
+    fn laid_out(&self, how: Option<&str>, place: Place, library: &Library, subject: &str) -> Result<Vec<Case>> {
+        let name = how.map_or_else(|| self.name.clone(), |how| format!("{}, {how}", self.name));
         let target = target(false);
         let bind: select::build::Bind = &|graph, cluster, layout_of| {
             let placed = |value| place(graph, value, &layout_of(value));
             template::bind(graph, cluster, &placed, library, &target, BindOptions::default())
         };
         let imported = Arc::new(self.imported.clone());
-        let planned = select::build::build("case", imported, &self.graph, self.clusters.clone(), bind)?;
+        let planned = complete(&name, select::build::build("case", imported, &self.graph, self.clusters.clone(), bind)?)?;
         let plan = &planned.plan;
         let mut files = Files::new();
         for kernel in &plan.kernels {
@@ -109,10 +111,7 @@ impl Problem {
         }
         let manifest = manifest::text(plan, &options(), &files);
         files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
-        let source = how.is_empty();
-        let name = if source { self.name.clone() } else { format!("{}, {how}", self.name) };
-        let own = plan.kernels.iter().filter(|kernel| kernel.template == subject).map(|kernel| emit::kernel_path(kernel));
-        Ok(own.map(|file| Case { name: name.clone(), files: files.clone(), file, source }).collect())
+        of_kernels(&name, plan, &files, subject, how.is_none())
     }
 }
 
@@ -135,7 +134,7 @@ pub fn of_template(template: &Arc<Template>, library: &Library) -> Result<Vec<Ca
                     let axes: Vec<usize> = (0..dense.shape.len()).collect();
                     if value == moved { apart::spread(dense, &axes, true, 0, 3) } else { dense.clone() }
                 };
-                apart.extend(Problem::plain(&probe.name, &probe.graph, &probe.cluster).laid_out("", &place, &own, subject)?);
+                apart.extend(Problem::plain(&probe.name, &probe.graph, &probe.cluster).laid_out(None, &place, &own, subject)?);
             }
             continue;
         }
@@ -184,7 +183,7 @@ fn lying_apart(problem: &Problem, library: &Library, subject: &str) -> Result<Ve
     let mut cases = Vec::new();
     for how in Apart::ALL {
         let place = |graph: &Graph, value: ValueId, dense: &Layout| how.layout(graph, value, dense);
-        cases.extend(problem.laid_out(how.name, &place, library, subject)?);
+        cases.extend(problem.laid_out(Some(how.name), &place, library, subject)?);
     }
     Ok(cases)
 }
@@ -246,17 +245,28 @@ fn listed(subject: &str) -> Result<Vec<(String, Graph)>> {
 }
 
 fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Case>> {
-    if let Some((_, reason)) = planned.missing.into_iter().next() {
-        return Err(Box::new(reason.note(format!("case: {name}"))));
-    }
+    let planned = complete(name, planned)?;
     let files = emit::suite(&planned.plan, &options()).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
     if subject == RUNNER {
         return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned(), source: true }]);
     }
-    let own: Vec<String> = planned.plan.kernels.iter().filter(|k| k.template == subject).map(|k| emit::kernel_path(k)).collect();
+    of_kernels(name, &planned.plan, &files, subject, true)
+}
+
+/// A plan that misses no kernel.
+fn complete(name: &str, mut planned: select::Planned) -> Result<select::Planned> {
+    match std::mem::take(&mut planned.missing).into_iter().next() {
+        None => Ok(planned),
+        Some((_, reason)) => Err(Box::new(reason.note(format!("case: {name}")))),
+    }
+}
+
+/// One case for every kernel of the subject's template, of which there must be one.
+fn of_kernels(name: &str, plan: &Plan, files: &Files, subject: &str, source: bool) -> Result<Vec<Case>> {
+    let own: Vec<String> = plan.kernels.iter().filter(|k| k.template == subject).map(|k| emit::kernel_path(k)).collect();
     if own.is_empty() {
         let message = format!("case {name}: no kernel of template {subject} is in its plan");
         return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
     }
-    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file, source: true }).collect())
+    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file, source }).collect())
 }
