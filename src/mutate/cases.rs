@@ -4,9 +4,15 @@
 //! For every template, the user's own included, the problems of its `probe:` give the kernel as it
 //! stands, with an epilogue and with a prologue ([`around`]), and bound for a target of two cores,
 //! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a
-//! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned as a model is.
+//! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned
+//! as a model is. All of them stand again with operands that lie [`apart`] in their storage, which no plan of so
+//! small a graph makes: these only judge the mutations of the others.
 //!
-//! Emission and verification are the ordinary ones: nothing here is known to the checks.
+//! Verification is the ordinary one, and nothing here is known to the checks; emission is, but for the cases that
+//! lie apart, which have a manifest and kernels and nothing that runs them as a whole.
+//!
+//! Not covered: other precision classes than ieee, other dtypes than those of probes and graphs, and weights that
+//! lie apart where they are prepared.
 
 use std::sync::Arc;
 
