@@ -3,13 +3,15 @@
 #
 # usage: tools/on_a_gpu.sh FOLDER [SECONDS=550]        FOLDER holds one suite per subfolder
 #
-# Tests, layers, check and profile of every suite, several at once; then benches/vs_torch.py, one suite after another,
-# with nothing else running. Two tables at the end; logs in $OUT (default ./gpu-logs).
+# Tests, layers, check, profile and compilation of every suite, several at once; then benches/vs_torch.py, one suite
+# after another, with nothing else running. Two tables at the end; logs in $OUT (default ./gpu-logs). Exit status 1 when
+# a step fails or time runs out.
 set -u
 FOLDER=$(cd "$1" && pwd); TOTAL=${2:-550}; BEGIN=$SECONDS
 OUT=${OUT:-$PWD/gpu-logs}; mkdir -p "$OUT"
 VS=$(cd "$(dirname "$0")/.." && pwd)/benches/vs_torch.py
 PY=${PY:-python3}; CORES=$(nproc); [ "$CORES" -gt 16 ] && CORES=16
+STEPS="tests layers check profile compile"; bad=0
 export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-/tmp/triton-cache} TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-/tmp/inductor-cache}
 export OMP_NUM_THREADS=2 TORCHINDUCTOR_COMPILE_THREADS=4
 left() { echo $((TOTAL - (SECONDS - BEGIN))); }
@@ -23,11 +25,12 @@ warm() {
 }
 warm & WARM=$!
 
-# 2. tests, layers, check and profile of each suite in one process chain, several suites at once.
+# 2. tests, layers, check, profile and compilation of each suite in one process chain, several suites at once.
 one() {
   cd "$FOLDER/$1" || exit 1
   local log="$OUT/$1"
-  for step in "tests run_all_tests.py" "layers test_layers.py" "check run.py --check" "profile run.py --profile"; do
+  for step in "tests run_all_tests.py" "layers test_layers.py" "check run.py --check" "profile run.py --profile" \
+    "compile compile.py --jobs 4"; do
     set -- $step; local name=$1; shift
     local t0=$SECONDS
     timeout "$(( $(left) > 5 ? $(limit 280) : 1 ))" "$PY" "$@" > "$log.$name" 2>&1
@@ -45,14 +48,17 @@ echo "checks done after $((SECONDS - BEGIN)) s"; wait $WARM; echo "torch compile
 
 # 3. timings, alone on the device, suite after suite.
 each=$(( ($(left) - 15) / ${#suites[@]} )); [ "$each" -gt 40 ] && each=40; [ "$each" -lt 5 ] && each=5
-timeout "$(limit 500)" "$PY" "$VS" --seconds "$each" "${suites[@]/#/$FOLDER/}" > "$OUT/vs_torch.log" 2> "$OUT/vs_torch.err"
+timeout "$(limit 500)" "$PY" "$VS" --seconds "$each" "${suites[@]/#/$FOLDER/}" > "$OUT/vs_torch.log" 2> "$OUT/vs_torch.err" || bad=1
 
-echo; echo "| suite | run_all_tests | test_layers | --check | --profile | seconds |"; echo "| --- | --- | --- | --- | --- | --- |"
+echo; echo "| suite | run_all_tests | test_layers | --check | --profile | compile | seconds |"
+echo "| --- | --- | --- | --- | --- | --- | --- |"
 for s in "${suites[@]}"; do
   log="$OUT/$s"; row="| $s"
   row+=" | $(tail -1 "$log.tests") | $(tail -1 "$log.layers") | $(grep -o 'float64: .*' "$log.check" | cut -c10-) | $(grep '^launches' "$log.profile" || tail -1 "$log.profile")"
-  row+=" | $(for n in tests layers check profile; do printf '%s:%s ' "$n" "$(tr ' ' /  < "$log.$n.rc")"; done)|"
+  row+=" | $(tail -1 "$log.compile") | $(for n in $STEPS; do printf '%s:%s ' "$n" "$(tr ' ' / < "$log.$n.rc")"; done)|"
+  for n in $STEPS; do grep -qs '^0 ' "$log.$n.rc" || bad=1; done
   echo "$row"
 done
 echo "(seconds: step:exit status/seconds)"; echo; cat "$OUT/vs_torch.log"
 echo "took $((SECONDS - BEGIN)) s of $TOTAL"
+exit $bad

@@ -8,7 +8,8 @@
 //!
 //! With `--json` each round is one document on one line.
 //!
-//! Not caught: a change during a round that is undone before its end.
+//! Not caught: a change during a round that is undone before its end; arrays of `--input` and `--expect`, which
+//! lie outside the suite and are not watched.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

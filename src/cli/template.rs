@@ -87,7 +87,9 @@ fn check(args: &TemplateCheckArgs, cancel: &Cancel) -> Outcome {
     let (mut rows, mut faults) = (Vec::new(), Vec::new());
     for template in &templates {
         cancel.check().map_err(|d| vec![*d])?;
-        match probe::template(template) {
+        let probed = probe::template(template, &cancel.flag());
+        cancel.check().map_err(|d| vec![*d])?;
+        match probed {
             Ok(results) => {
                 rows.extend(if args.verbose > 0 { each(template, &results) } else { by_anchor(template, &results) });
                 faults.extend(first_faults(&results));

@@ -4,6 +4,7 @@
 //! and shared by all launches that agree in these.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -81,9 +82,14 @@ impl<'a> Executor<'a> {
         self.checks
     }
 
-    /// Lets some programs stand for all of a launch ([`super::sampled`]).
-    pub fn sampling(self) -> Executor<'a> {
-        Executor { samples: true, ..self }
+    /// What cancels its launches.
+    pub fn cancel(&self) -> Option<&Arc<AtomicBool>> {
+        self.options.cancel.as_ref()
+    }
+
+    /// Whether some programs may stand for all of a launch ([`super::sampled`]).
+    pub fn sampling(self, samples: bool) -> Executor<'a> {
+        Executor { samples, ..self }
     }
 
     pub fn samples(&self) -> bool {

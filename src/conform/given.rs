@@ -1,9 +1,10 @@
 //! A user's own arrays: for one kernel, whose operands they are, or for the whole model.
 //!
 //! The arrays stand for generated inputs ([`Kind::Given`]); what is not given is generated as ever, and
-//! that is said. Bounds are those derived from these very elements, their cap scaled by max(1, Q). Without
-//! expected values the reference is the truth. With them the kernel is held to both, under the same
-//! bound, and a mismatch says whether the reference agrees with the user.
+//! that is said. Bounds are those derived from these very elements; what caps them grows with the numbers inside
+//! the kernel, and without a contraction nothing does ([`Inputs::Any`](super::bound::Inputs::Any)). Without expected
+//! values the reference is the truth. With them the kernel is held to both, under the same bound, and a mismatch
+//! says whether the reference agrees with the user.
 //!
 //! Not caught: expected values that are less exact than the bound are refused like wrong ones.
 
@@ -46,7 +47,7 @@ pub struct Data {
 /// What was found out on a user's data.
 #[derive(Clone, Debug)]
 pub struct OnData {
-    /// `kernel relu__0123`, or `the model`.
+    /// `kernel kernels/relu__0123.py`, or `the model`.
     pub what: String,
     pub word: Word,
     /// Against the expected values where there are any, else against the reference.

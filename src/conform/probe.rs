@@ -15,6 +15,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
@@ -54,11 +55,12 @@ type Kernels = Vec<(Target, Bound)>;
 
 /// Probes every anchor of a template.
 ///
-/// The last result is about anchors that no probe reached, when there are any.
+/// The last result is about anchors that no probe reached, when there are any. Once `cancel` is set nothing runs to
+/// its end, and the results say nothing.
 ///
 /// # Errors
 /// T001 when a problem of `probe:` in `template.yaml` is incomplete.
-pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
+pub fn template(template: &Arc<Template>, cancel: &Arc<AtomicBool>) -> Result<Vec<ProbeResult>> {
     let library = Library::only(template);
     let mut cases: Vec<(Probe, Kind, Kernels)> = Vec::new();
     let mut unbound = Vec::new();
@@ -93,7 +95,7 @@ pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
         kernels.iter().map(move |(target, bound)| {
             let entries = entries(&bound.kernel);
             let outcome = match &expected {
-                Ok(expected) => run(template, probe, bound, &entries, expected),
+                Ok(expected) => run(template, probe, bound, &entries, expected, cancel),
                 Err(error) => Err(error.clone()),
             };
             let result = ProbeResult {
@@ -110,7 +112,7 @@ pub fn template(template: &Arc<Template>) -> Result<Vec<ProbeResult>> {
     for (result, (probe, kind, target)) in &mut ran {
         let Some(fault) = result.fault.as_mut().filter(|_| !told.contains(&result.probed)) else { continue };
         told.push(result.probed.clone());
-        fault.notes.extend(smallest::note(template, &library, probe, *kind, target));
+        fault.notes.extend(smallest::note(template, &library, probe, *kind, target, cancel));
     }
     let mut results = unbound;
     results.extend(ran.into_iter().map(|(result, _)| result));
@@ -206,9 +208,16 @@ fn suspects(template: &Template, entries: &[&str], got: &Tensor, expected: &Expe
 }
 
 /// Emulates one bound kernel and compares.
-fn run(template: &Template, probe: &Probe, bound: &Bound, entries: &[&str], expected: &Expected) -> Result<()> {
+fn run(
+    template: &Template,
+    probe: &Probe,
+    bound: &Bound,
+    entries: &[&str],
+    expected: &Expected,
+    cancel: &Arc<AtomicBool>,
+) -> Result<()> {
     let broken = |what: String, cause: Option<Diagnostic>| Box::new(fault(template, probe, entries, what, cause));
-    let Some(failure) = judged(bound, expected) else { return Ok(()) };
+    let Some(failure) = judged(bound, expected, cancel) else { return Ok(()) };
     let mut fault = broken(failure.what, failure.cause);
     if let Some(got) = failure.got.filter(|_| probe.probed == Probed::Alone) {
         fault.related.extend(suspects(template, entries, &got, expected)?);
@@ -226,9 +235,9 @@ struct Failure {
 }
 
 /// Runs a bound kernel and compares.
-fn judged(bound: &Bound, expected: &Expected) -> Option<Failure> {
+fn judged(bound: &Bound, expected: &Expected, cancel: &Arc<AtomicBool>) -> Option<Failure> {
     let Expected { tensor, derived, operands } = expected;
-    let got = match emulated(bound, operands) {
+    let got = match emulated(bound, operands, cancel) {
         Ok(got) => got,
         Err(error) => return Some(Failure { what: error.message.clone(), cause: Some(*error), got: None }),
     };
@@ -272,12 +281,13 @@ fn expected(probe: &Probe, kind: Kind) -> Result<Expected> {
 }
 
 /// Runs a bound kernel's wrapper on the operands; what it wrote.
-fn emulated(bound: &Bound, env: &Env) -> Result<Tensor> {
+fn emulated(bound: &Bound, env: &Env, cancel: &Arc<AtomicBool>) -> Result<Tensor> {
     const MODULE: &str = "probe";
     let kernel = &bound.kernel;
     let mut modules = Modules::new();
     modules.add(MODULE, parse_module(&SourceFile::new(format!("{}.py", kernel.template), emit::launch_module(kernel)))?)?;
-    let executor = Executor::new(&modules, emulate::Options::default());
+    let options = emulate::Options { cancel: Some(cancel.clone()), ..emulate::Options::default() };
+    let executor = Executor::new(&modules, options);
     let mut memory = Memory::default();
     let mut written = None;
     let mut args = Vec::new();

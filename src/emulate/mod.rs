@@ -65,11 +65,8 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
             Arg::Int(_) | Arg::Float(_) => param.name.to_string(),
         })
         .collect();
-    let of = |flags: &[bool]| -> Vec<BufferId> {
-        extents.iter().zip(flags).filter(|(_, flag)| **flag).filter_map(|(e, _)| e.as_ref().map(|e| e.buffer)).collect()
-    };
-    let (loaded, stored) = (of(&program.loads), of(&program.stores));
-    let in_place = is_in_place(program, args);
+    let (loaded, stored) = (buffers(args, &program.loads), buffers(args, &program.stores));
+    let in_place = stored.iter().any(|id| loaded.contains(id));
     let watched: Vec<_> = if options.checks.races {
         stored.iter().map(|&id| (id, memory.buffers[id.0].lanes.len(), loaded.contains(&id))).collect()
     } else {
@@ -103,12 +100,14 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
 
 /// Whether a launch may read a buffer that it also writes.
 pub fn is_in_place(program: &Program, args: &[Arg]) -> bool {
-    let of = |flags: &[bool]| -> Vec<BufferId> {
-        let pointers = args.iter().zip(flags).filter(|(_, flag)| **flag);
-        pointers.filter_map(|(arg, _)| if let Arg::Pointer(view) = arg { Some(view.buffer) } else { None }).collect()
-    };
-    let loaded = of(&program.loads);
-    of(&program.stores).iter().any(|id| loaded.contains(id))
+    let loaded = buffers(args, &program.loads);
+    buffers(args, &program.stores).iter().any(|id| loaded.contains(id))
+}
+
+/// The buffers of the arguments that have a flag.
+fn buffers(args: &[Arg], flags: &[bool]) -> Vec<BufferId> {
+    let flagged = args.iter().zip(flags).filter(|(_, flag)| **flag);
+    flagged.filter_map(|(arg, _)| if let Arg::Pointer(view) = arg { Some(view.buffer) } else { None }).collect()
 }
 
 fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Result<()> {

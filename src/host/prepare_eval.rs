@@ -61,7 +61,6 @@ fn last_uses(prepare: &Prepare) -> Vec<Option<usize>> {
 }
 
 /// The steps that an operation reads.
-/// The steps that an operation reads.
 pub fn operands(op: &PrepareOp) -> Vec<usize> {
     match op {
         PrepareOp::Weight(_) => Vec::new(),

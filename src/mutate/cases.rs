@@ -4,9 +4,15 @@
 //! For every template, the user's own included, the problems of its `probe:` give the kernel as it
 //! stands, with an epilogue and with a prologue ([`around`]), and bound for a target of two cores,
 //! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a
-//! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned as a model is.
+//! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned
+//! as a model is. Those that do not loop stand again with operands that lie [`apart`] in their storage, which no plan of so
+//! small a graph makes: these only judge the mutations of the others.
 //!
-//! Emission and verification are the ordinary ones: nothing here is known to the checks.
+//! Verification is the ordinary one, and nothing here is known to the checks; emission is, but for the cases that
+//! lie apart, which have a manifest and kernels and nothing that runs them as a whole.
+//!
+//! Not covered: other precision classes than ieee, other dtypes than those of probes and graphs, and weights that
+//! lie apart where they are prepared.
 
 use std::sync::Arc;
 
@@ -18,6 +24,7 @@ use crate::emit::{self, EmitOptions, Files};
 use crate::fuse::{self, Level};
 use crate::graph::verify::violations;
 use crate::graph::{Cluster, Graph, Op, Producer, ValueId, text};
+use crate::select::plan::Plan;
 use crate::select::{self, Served};
 use crate::source::SourceFile;
 use crate::target::{Ascend, Target};
@@ -89,16 +96,17 @@ impl Problem {
     }
 
     /// The kernel and wrapper, with operands that lie otherwise than a plan of this problem alone makes them:
-    /// `how`, or as the problem's name says, which makes it a source of mutations.
+    /// `how`, or, without it, as the problem's name says, which makes it a source of mutations.
     /// There is no `run.py` for them: its buffers have no gaps.
-    fn laid_out(&self, how: &str, place: Place, library: &Library, subject: &str) -> Result<Vec<Case>> {
+    fn laid_out(&self, how: Option<&str>, place: Place, library: &Library, subject: &str) -> Result<Vec<Case>> {
+        let name = how.map_or_else(|| self.name.clone(), |how| format!("{}, {how}", self.name));
         let target = target(false);
         let bind: select::build::Bind = &|graph, cluster, layout_of| {
             let placed = |value| place(graph, value, &layout_of(value));
             template::bind(graph, cluster, &placed, library, &target, BindOptions::default())
         };
         let imported = Arc::new(self.imported.clone());
-        let planned = select::build::build("case", imported, &self.graph, self.clusters.clone(), bind)?;
+        let planned = complete(&name, select::build::build("case", imported, &self.graph, self.clusters.clone(), bind)?)?;
         let plan = &planned.plan;
         let mut files = Files::new();
         for kernel in &plan.kernels {
@@ -109,10 +117,7 @@ impl Problem {
         }
         let manifest = manifest::text(plan, &options(), &files);
         files.insert(emit::MANIFEST.to_owned(), manifest.into_bytes());
-        let source = how.is_empty();
-        let name = if source { self.name.clone() } else { format!("{}, {how}", self.name) };
-        let own = plan.kernels.iter().filter(|kernel| kernel.template == subject).map(|kernel| emit::kernel_path(kernel));
-        Ok(own.map(|file| Case { name: name.clone(), files: files.clone(), file, source }).collect())
+        of_kernels(&name, plan, &files, subject, how.is_none())
     }
 }
 
@@ -135,7 +140,7 @@ pub fn of_template(template: &Arc<Template>, library: &Library) -> Result<Vec<Ca
                     let axes: Vec<usize> = (0..dense.shape.len()).collect();
                     if value == moved { apart::spread(dense, &axes, true, 0, 3) } else { dense.clone() }
                 };
-                apart.extend(Problem::plain(&probe.name, &probe.graph, &probe.cluster).laid_out("", &place, &own, subject)?);
+                apart.extend(Problem::plain(&probe.name, &probe.graph, &probe.cluster).laid_out(None, &place, &own, subject)?);
             }
             continue;
         }
@@ -184,7 +189,7 @@ fn lying_apart(problem: &Problem, library: &Library, subject: &str) -> Result<Ve
     let mut cases = Vec::new();
     for how in Apart::ALL {
         let place = |graph: &Graph, value: ValueId, dense: &Layout| how.layout(graph, value, dense);
-        cases.extend(problem.laid_out(how.name, &place, library, subject)?);
+        cases.extend(problem.laid_out(Some(how.name), &place, library, subject)?);
     }
     Ok(cases)
 }
@@ -246,17 +251,28 @@ fn listed(subject: &str) -> Result<Vec<(String, Graph)>> {
 }
 
 fn emitted(name: &str, planned: select::Planned, subject: &str) -> Result<Vec<Case>> {
-    if let Some((_, reason)) = planned.missing.into_iter().next() {
-        return Err(Box::new(reason.note(format!("case: {name}"))));
-    }
+    let planned = complete(name, planned)?;
     let files = emit::suite(&planned.plan, &options()).map_err(|error| Box::new(error.note(format!("case: {name}"))))?;
     if subject == RUNNER {
         return Ok(vec![Case { name: name.to_owned(), files, file: RUNNER.to_owned(), source: true }]);
     }
-    let own: Vec<String> = planned.plan.kernels.iter().filter(|k| k.template == subject).map(|k| emit::kernel_path(k)).collect();
+    of_kernels(name, &planned.plan, &files, subject, true)
+}
+
+/// A plan that misses no kernel.
+fn complete(name: &str, mut planned: select::Planned) -> Result<select::Planned> {
+    match std::mem::take(&mut planned.missing).into_iter().next() {
+        None => Ok(planned),
+        Some((_, reason)) => Err(Box::new(reason.note(format!("case: {name}")))),
+    }
+}
+
+/// One case for every kernel of the subject's template, of which there must be one.
+fn of_kernels(name: &str, plan: &Plan, files: &Files, subject: &str, source: bool) -> Result<Vec<Case>> {
+    let own: Vec<String> = plan.kernels.iter().filter(|k| k.template == subject).map(|k| emit::kernel_path(k)).collect();
     if own.is_empty() {
         let message = format!("case {name}: no kernel of template {subject} is in its plan");
         return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
     }
-    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file, source: true }).collect())
+    Ok(own.into_iter().map(|file| Case { name: name.to_owned(), files: files.clone(), file, source }).collect())
 }

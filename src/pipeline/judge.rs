@@ -38,10 +38,8 @@ pub(super) fn judge(
     let emulating =
         emulate::Options { threads: asked.jobs, fuel: FUEL, cancel: Some(cancel.flag()), ..emulate::Options::default() };
     let whole = Executor::new(&modules, emulating.clone()).judged_by(asked.checks);
-    let executor = match asked.scope {
-        VerifyScope::Sampled => Executor::new(&modules, emulating).judged_by(asked.checks).sampling(),
-        VerifyScope::Unique | VerifyScope::All | VerifyScope::None => Executor::new(&modules, emulating).judged_by(asked.checks),
-    };
+    let sampled = asked.scope == VerifyScope::Sampled;
+    let executor = Executor::new(&modules, emulating).judged_by(asked.checks).sampling(sampled);
     let selected = selected(subject, asked.only.as_deref())?;
     let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
     subject.seed = seeds.first();
@@ -153,7 +151,7 @@ impl Trials<'_> {
             self.cancel.check()?;
             subject.seed = seed;
             let at = &subject.launches[launch];
-            let verdict = minimise::launch::explained(subject, at, kernel::verify(subject, &self.executor, at));
+            let verdict = minimise::launch::explained(subject, &self.executor, at, kernel::verify(subject, &self.executor, at));
             if !verdict.word.holds() {
                 let file = &subject.manifest.kernels[subject.launches[launch].kernel].file;
                 let diagnostics = self.told(verdict.diagnostics, subject, Some(stem(file)), seed);

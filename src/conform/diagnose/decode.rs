@@ -81,7 +81,7 @@ fn is_range(expr: &Expr) -> bool {
 }
 
 /// The name of an index, perhaps spread along an axis: `i`, `i[:, None]`.
-fn base(expr: &Expr) -> Option<&str> {
+pub fn base(expr: &Expr) -> Option<&str> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name),
         ExprKind::Subscript { value, index: _ } => value.as_name(),

@@ -4,7 +4,12 @@
 //! Class C looks at the values alone: NaN or infinity where the reference is finite (C001), zeros
 //! everywhere (C002), or anything else (C003), then says *where* and *how* the failing elements
 //! differ ([`places`], [`pattern`]): a border, a tail block, a constant factor, exchanged axes, a shift. Each
-//! pattern names its likely cause; none proves it. [`suspects`] ranks the kernel's lines by it.
+//! pattern names its likely cause; none proves it. [`suspects`] ranks the kernel's lines by it: from what each
+//! flows into ([`flow`]) and does ([`roles`]), and from lines that contradict others of their file
+//! ([`contradiction`]) in their names ([`names`]), in how they take an index apart ([`decode`]) or in how programs share
+//! work ([`programs`]), where [`varying`] says what differs between lanes.
+//!
+//! Not caught: two mistakes at once are told as one pattern, or as none.
 
 mod contradiction;
 mod decode;

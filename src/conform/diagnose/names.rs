@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::decode::owner;
+use super::decode::{base, owner};
 use super::flow::called;
 use super::varying::{Varying, functions};
 use crate::source::Span;
@@ -68,7 +68,7 @@ impl<'m> Scope<'m> {
         let ExprKind::Binary(BinaryOp::Mul, index, stride) = &expr.kind else { return None };
         let stride = stride.as_name()?;
         let (operand, axis) = stride.split_once("_stride_")?;
-        let name = coordinate(index)?;
+        let name = base(index)?;
         let own = format!("{operand}_stride_{name}");
         let foreign = name != axis && self.is_coordinate(axis) && self.is_coordinate(name) && self.params.contains(own.as_str());
         foreign.then(|| format!("multiplies `{name}` by `{stride}`"))
@@ -78,7 +78,7 @@ impl<'m> Scope<'m> {
     fn foreign_size(&self, expr: &Expr) -> Option<String> {
         let ExprKind::Compare { left, rest } = &expr.kind else { return None };
         let [(_, right)] = rest.as_slice() else { return None };
-        let (name, size) = (coordinate(left)?, right.as_name()?);
+        let (name, size) = (base(left)?, right.as_name()?);
         let axis = size.to_ascii_lowercase();
         let own = name.to_ascii_uppercase();
         let foreign = axis != size && axis != name && self.is_coordinate(&axis) && self.is_coordinate(name);
@@ -108,14 +108,5 @@ impl<'m> Scope<'m> {
             }
         });
         found
-    }
-}
-
-/// The one name of an index, perhaps spread along an axis: `h`, `h[:, None]`.
-fn coordinate(expr: &Expr) -> Option<&str> {
-    match &expr.kind {
-        ExprKind::Name(name) => Some(name),
-        ExprKind::Subscript { value, index: _ } => value.as_name(),
-        _ => None,
     }
 }

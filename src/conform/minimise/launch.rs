@@ -30,7 +30,7 @@ use crate::tolerance::Precision;
 const FUEL: u64 = 1 << 20;
 
 /// A note for a launch's diagnostic: the smallest shapes at which its kernel fails alike.
-pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<String> {
+pub fn note(subject: &Subject, executor: &Executor, launch: &Launch, found: &Diagnostic) -> Option<String> {
     let entry = &subject.manifest.kernels[launch.kernel];
     let dense = |Operand { entry, .. }: &Operand| {
         let whole = entry.offset == 0 && shape::numel(&entry.shape) == Some(entry.storage);
@@ -59,10 +59,11 @@ pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<St
     // The edited kernel's failure where it is the one that was found and the emitted kernel is right.
     let alike = |at: &Resized| {
         let (files, bound) = planner.suite(&at.graph)?;
-        let fault = run(files.clone(), &bound, edited)?.err().filter(|fault| fault.code == found.code)?;
-        run(files, &bound, &emitted)?.is_ok().then_some((fault, bound))
+        let fault = run(files.clone(), &bound, edited, executor)?.err().filter(|fault| fault.code == found.code)?;
+        run(files, &bound, &emitted, executor)?.is_ok().then_some((fault, bound))
     };
-    let smallest = super::smallest(graph, &nodes, launch.output, &mut |at| alike(at).is_some())?;
+    let smallest =
+        super::smallest(graph, &nodes, launch.output, executor.cancel().map(Arc::as_ref), &mut |at| alike(at).is_some())?;
     let (fault, bound) = alike(&smallest)?;
     let shapes: Vec<String> = bound.operands.iter().map(|o| format!("{} {}", o.name, display(&o.layout.shape))).collect();
     let there = fault.notes.iter().find(|note| note.starts_with("worst at")).unwrap_or(&fault.message);
@@ -70,9 +71,9 @@ pub fn note(subject: &Subject, launch: &Launch, found: &Diagnostic) -> Option<St
 }
 
 /// A verdict whose first finding says at which shapes it is found, too.
-pub fn explained(subject: &Subject, launch: &Launch, mut verdict: Verdict) -> Verdict {
+pub fn explained(subject: &Subject, executor: &Executor, launch: &Launch, mut verdict: Verdict) -> Verdict {
     if let Some(found) = verdict.diagnostics.first_mut() {
-        found.notes.extend(note(subject, launch, found));
+        found.notes.extend(note(subject, executor, launch, found));
     }
     verdict
 }
@@ -120,16 +121,17 @@ impl<'s> Planner<'s> {
     }
 }
 
-/// Judges the launch of a one-kernel suite whose kernel is `module`, at the suite's shapes. `None` where the
-/// module does not take other shapes.
-fn run(mut files: Files, bound: &BoundKernel, module: &Module) -> Option<Result<()>> {
+/// Judges the launch of a one-kernel suite whose kernel is `module`, at the suite's shapes, until `whole` is
+/// cancelled. `None` where the module does not take other shapes.
+fn run(mut files: Files, bound: &BoundKernel, module: &Module, whole: &Executor) -> Option<Result<()>> {
     let text = at_shapes(module, bound)?;
     files.insert(emit::kernel_path(bound), text.into_bytes());
     let subject = match Subject::of_kernels("trial", &files) {
         Ok(subject) => subject,
         Err(refused) => return Some(Err(refused)),
     };
-    let executor = Executor::new(&subject.modules, emulate::Options { fuel: FUEL, ..emulate::Options::default() });
+    let options = emulate::Options { fuel: FUEL, cancel: whole.cancel().cloned(), ..emulate::Options::default() };
+    let executor = Executor::new(&subject.modules, options);
     Some(kernel::bare(&subject, &executor, subject.launches.first()?))
 }
 

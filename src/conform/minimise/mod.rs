@@ -18,6 +18,8 @@ pub mod resize;
 pub mod search;
 pub mod sizes;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::graph::{Graph, NodeId, ValueId};
 use resize::{Resized, resized};
 use sizes::Sizes;
@@ -29,12 +31,22 @@ const PRODUCTS: usize = 1 << 24;
 /// The same of all trials together, so that a failing kernel costs about a second.
 const TOTAL: usize = 1 << 26;
 
-/// The nodes at the smallest sizes at which `fails` holds, when some below their own do.
-pub fn smallest(graph: &Graph, nodes: &[NodeId], output: ValueId, fails: &mut dyn FnMut(&Resized) -> bool) -> Option<Resized> {
+/// The nodes at the smallest sizes at which `fails` holds, when some below their own do. Once `cancel` is set no
+/// further trial is made.
+pub fn smallest(
+    graph: &Graph,
+    nodes: &[NodeId],
+    output: ValueId,
+    cancel: Option<&AtomicBool>,
+    fails: &mut dyn FnMut(&Resized) -> bool,
+) -> Option<Resized> {
     let sizes = Sizes::of(graph, nodes);
     let at = |chosen: &[usize]| resized(graph, nodes, output, &|value, made| sizes.shape(value, chosen, made));
     let mut left = TOTAL;
     let found = search::smallest(&sizes.free(), &mut |chosen| {
+        if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return false;
+        }
         let Some(trial) = at(chosen) else { return false };
         let (elements, products) = resize::work(&trial.graph);
         if elements > ELEMENTS || products > PRODUCTS || elements + products > left {

@@ -97,9 +97,15 @@ fn dims(map: &Map, old: &[&[usize]], new: &[&[usize]]) -> Option<Shape> {
                     None => dims[*d] = Some(is),
                     Some(known) => (known == is).then_some(())?,
                 },
-                other => {
+                Index::Dim(_)
+                | Index::Constant(_)
+                | Index::Add(_, _)
+                | Index::Mul(_, _)
+                | Index::FloorDiv(_, _)
+                | Index::Mod(_, _)
+                | Index::Read(_) => {
                     (was == is).then_some(())?;
-                    other.dims(&mut |d| fixed.push(d));
+                    index.dims(&mut |d| fixed.push(d));
                 }
             }
         }

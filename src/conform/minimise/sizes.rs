@@ -230,9 +230,15 @@ impl Ties {
                         None => dims[*d] = Some(term),
                         Some(known) => self.tie(known, term),
                     },
-                    other => {
+                    Index::Dim(_)
+                    | Index::Constant(_)
+                    | Index::Add(_, _)
+                    | Index::Mul(_, _)
+                    | Index::FloorDiv(_, _)
+                    | Index::Mod(_, _)
+                    | Index::Read(_) => {
                         self.pin(term);
-                        other.dims(&mut |d| bent.push(d));
+                        index.dims(&mut |d| bent.push(d));
                     }
                 }
             }

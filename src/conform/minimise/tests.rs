@@ -81,3 +81,19 @@ fn work_counts_elements_and_products() {
     assert_eq!(elements, elements_of(&[&[2, 9, 14, 12], &[20, 9, 3, 3], &[20], &output, &output, &output]));
     assert_eq!(products, 2 * 20 * 7 * 6 * (81 + 1));
 }
+
+#[test]
+fn no_trial_is_made_once_cancelled() {
+    let graph = graph("input x: f32[40,6]\nr: f32[6,40] = transpose(x) order=[1,0]\noutput r\n");
+    let asked = |cancelled: bool| {
+        let (mut asked, cancel) = (0, AtomicBool::new(false));
+        smallest(&graph, &graph.topological().unwrap(), graph.outputs()[0], Some(&cancel), &mut |_| {
+            asked += 1;
+            cancel.store(cancelled, Ordering::Relaxed);
+            false
+        });
+        asked
+    };
+    assert_eq!(asked(true), 1);
+    assert!(asked(false) > 1);
+}

@@ -2,6 +2,8 @@
 //! is what a model of that shape would get.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::{Expected, judged};
 use crate::conform::inputs::Kind;
@@ -22,25 +24,34 @@ fn failure(
     probe: &Probe,
     kind: Kind,
     target: &Target,
+    cancel: &Arc<AtomicBool>,
 ) -> Option<(&'static str, String, Bound)> {
     let bound = bind(&probe.graph, &probe.cluster, &|v| probe.layout(v), library, target, BindOptions::default()).ok()?;
     if bound.kernel.template != template.name {
         return None;
     }
     let expected: Expected = super::expected(probe, kind).ok()?;
-    let failure = judged(&bound, &expected)?;
+    let failure = judged(&bound, &expected, cancel)?;
     Some((failure.cause.map_or(codes::VALUE_MISMATCH.id, |cause| cause.code.id), failure.what, bound))
 }
 
 /// A note about a probe that failed for a target.
-pub fn note(template: &Template, library: &Library, probe: &Probe, kind: Kind, target: &Target) -> Option<String> {
-    let (code, _, _) = failure(template, library, probe, kind, target)?;
+pub fn note(
+    template: &Template,
+    library: &Library,
+    probe: &Probe,
+    kind: Kind,
+    target: &Target,
+    cancel: &Arc<AtomicBool>,
+) -> Option<String> {
+    let (code, _, _) = failure(template, library, probe, kind, target, cancel)?;
     let alike = |trial: &Resized| {
         let small = at(probe, trial)?;
-        failure(template, library, &small, kind, target).filter(|(found, _, _)| *found == code)
+        failure(template, library, &small, kind, target, cancel).filter(|(found, _, _)| *found == code)
     };
     let output = probe.cluster.output(&probe.graph);
-    let smallest = minimise::smallest(&probe.graph, &probe.cluster.nodes(), output, &mut |trial| alike(trial).is_some())?;
+    let fails = &mut |trial: &Resized| alike(trial).is_some();
+    let smallest = minimise::smallest(&probe.graph, &probe.cluster.nodes(), output, Some(cancel), fails)?;
     let (_, what, bound) = alike(&smallest)?;
     let shapes: Vec<String> = bound.kernel.operands.iter().map(|o| format!("{} {}", o.name, display(&o.layout.shape))).collect();
     let mut note = format!("smallest shapes that fail alike: {}; there: {what}", shapes.join(", "));

@@ -6,14 +6,14 @@ use super::*;
 use crate::diag::render::render;
 
 fn faults(template: &Arc<Template>) -> Vec<Diagnostic> {
-    super::template(template).unwrap().into_iter().filter_map(|result| result.fault).collect()
+    super::template(template, &Arc::default()).unwrap().into_iter().filter_map(|result| result.fault).collect()
 }
 
 #[test]
 fn every_anchor_of_every_built_in_template_holds() {
     let (mut looped, mut faults) = (0, Vec::new());
     for template in Library::embedded().unwrap().templates() {
-        let results = super::template(template).unwrap();
+        let results = super::template(template, &Arc::default()).unwrap();
         faults.extend(results.iter().filter_map(|r| r.fault.as_ref()).map(|fault| render(fault, false)));
         assert!(results.len() >= 8, "{}: {} results", template.name, results.len());
         looped += results.iter().filter(|r| r.entry.ends_with("_loop")).count();
@@ -166,7 +166,7 @@ fn a_branch_between_two_integers_is_caught_by_real_numbers() {
 
 /// The notes on smaller shapes of an edited template's faults, by what was probed.
 fn smallest(name: &str, from: &str, to: &str) -> Vec<(String, String)> {
-    let results = super::template(&edited(name, from, to)).unwrap();
+    let results = super::template(&edited(name, from, to), &Arc::default()).unwrap();
     let notes = results.iter().filter_map(|result| {
         let notes = &result.fault.as_ref()?.notes;
         let note = notes.iter().find_map(|note| note.strip_prefix("smallest shapes that fail alike: "))?;

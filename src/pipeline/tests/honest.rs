@@ -85,13 +85,18 @@ fn read(check: &'static Check, path: &Path) -> Case {
             assert_eq!(text.matches(from).count(), 1, "{}: `{from}` in {file}", path.display());
             after.insert(file.clone(), text.replacen(from, to, 1).into_bytes());
         } else {
-            let known = line.is_empty() || line.starts_with("# ") || line.split_once(": ").is_some();
-            assert!(known, "{}: {line}", path.display());
+            let known = ["# ", "fuse: ", "precision: ", "without "].iter().any(|key| line.starts_with(key));
+            assert!(line.is_empty() || known, "{}: {line}", path.display());
         }
     }
     let listed = head.lines().filter_map(|line| line.strip_prefix("without ")?.split_once(':'));
     let without = listed.map(|(name, codes)| (name.to_owned(), codes.split_whitespace().map(str::to_owned).collect()));
-    Case { path: path.to_owned(), check, before, after, without: without.collect() }
+    let without: BTreeMap<String, Vec<String>> = without.collect();
+    for name in without.keys() {
+        let mut checks = checks::ALL.iter().map(|check| check.name).chain(emulator::ALL.iter().map(|check| check.name));
+        assert!(checks.any(|check| check == name), "{}: no check is called {name}", path.display());
+    }
+    Case { path: path.to_owned(), check, before, after, without }
 }
 
 /// The files of a model given as graph text.
