@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 
 use super::inputs::{self, Kind};
+use super::run::lost;
 use super::subject::{Launch, Subject, upstream};
-use super::trial::lost;
 use crate::diag::Result;
 use crate::graph::{Role, ValueId};
 use crate::reference::{self, Env, Math, floats};

@@ -17,8 +17,8 @@ use super::diagnose;
 use super::execute::Executor;
 use super::inputs::Kind;
 use super::npy;
+use super::run::{Bench, Run, output_name};
 use super::subject::{Given, Launch, Subject, upstream};
-use super::trial::{Bench, Trial, output_name};
 use super::verdict::Word;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::ValueId;
@@ -125,10 +125,10 @@ pub fn kernel(subject: &Subject, executor: &Executor, launch: &Launch, given: &G
         bench.run(Kind::Given, &elements)
     });
     match run {
-        Ok(trial) => {
-            compared(subject, launch, &trial, None, &mut found);
+        Ok(run) => {
+            compared(subject, launch, &run, None, &mut found);
             if let Some(own) = given.expected.get(&launch.output) {
-                compared(subject, launch, &trial, Some(own), &mut found);
+                compared(subject, launch, &run, Some(own), &mut found);
             }
         }
         Err(fault) => found.diagnostics.push(*causes::behind(subject, launch, fault, None)),
@@ -140,15 +140,15 @@ pub fn kernel(subject: &Subject, executor: &Executor, launch: &Launch, given: &G
 }
 
 /// Holds a kernel's output to the reference, or to the user's own truth.
-fn compared(subject: &Subject, launch: &Launch, trial: &Trial, own: Option<&Tensor>, found: &mut OnData) {
-    let (truth, derived) = (own.unwrap_or(&trial.expected.tensor), &trial.expected.derived);
-    let comparison = compare::compare(&trial.got, truth, derived);
+fn compared(subject: &Subject, launch: &Launch, run: &Run, own: Option<&Tensor>, found: &mut OnData) {
+    let (truth, derived) = (own.unwrap_or(&run.expected.tensor), &run.expected.derived);
+    let comparison = compare::compare(&run.got, truth, derived);
     found.error = comparison.worst.as_ref().map_or(0.0, |worst| (worst.got - worst.expected).abs());
     found.allowed = comparison.worst.as_ref().map_or(0.0, |worst| worst.bound);
-    let Some(mut finding) = diagnose::examine(&output_name(launch), &trial.got, truth, derived, &comparison) else { return };
+    let Some(mut finding) = diagnose::examine(&output_name(launch), &run.got, truth, derived, &comparison) else { return };
     if own.is_some() {
         finding.diagnostic.notes.push("compared with the expected values (--expect)".to_owned());
-        if trial.comparison.passed() {
+        if run.comparison.passed() {
             finding.diagnostic.notes.push("the kernel agrees with the reference on these inputs".to_owned());
             let help = "check that the inputs, the weights and the expected values belong together";
             finding.diagnostic.help = Some(help.to_owned());

@@ -14,8 +14,8 @@
 
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::Kind;
+use crate::conform::run::{Bench, Elements};
 use crate::conform::subject::{Launch, Subject};
-use crate::conform::trial::{Bench, Elements};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{causes, counterfactual, planned, special};
 use crate::diag::{Class, Diagnostic, Result, codes};
@@ -110,18 +110,18 @@ struct Outcome {
 
 fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
     let Bench { subject, executor: _, launch } = bench;
-    let trial = bench.run(kind, given)?;
-    let mismatch = trial.finding(launch).map(|finding| {
+    let run = bench.run(kind, given)?;
+    let mismatch = run.finding(launch).map(|finding| {
         let right = |change: &dyn Fn(&mut Env)| {
             let mut env = given.env.clone();
             change(&mut env);
-            bench.run(kind, &Elements::of(env)).is_ok_and(|trial| trial.comparison.passed())
+            bench.run(kind, &Elements::of(env)).is_ok_and(|run| run.comparison.passed())
         };
         let evidence = counterfactual::gather(subject, launch, &right);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
     });
-    let exact = trial.expected.derived.bound.is_none();
-    Ok(Outcome { error: Error::of(&trial.comparison, &trial.expected.derived), exact, mismatch, cost: trial.cost })
+    let exact = run.expected.derived.bound.is_none();
+    Ok(Outcome { error: Error::of(&run.comparison, &run.expected.derived), exact, mismatch, cost: run.cost })
 }
 
 /// What a launch computes on the numerics pass's inputs.

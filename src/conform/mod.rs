@@ -1,7 +1,7 @@
 //! Emulated kernels against the reference: cases, comparison, diagnosis.
 //!
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
-//! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`trial`]),
+//! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`run`]),
 //! [`chain`] the whole model against the reference's outputs ([`truth`], [`outputs`]); [`execute`] runs what host code did, with
 //! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
 //! make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
@@ -35,12 +35,12 @@ pub mod outputs;
 pub mod planned;
 pub mod prepare;
 pub mod probe;
+pub mod run;
 pub mod sample;
 pub mod sampled;
 pub mod special;
 pub mod stored;
 pub mod subject;
-pub mod trial;
 pub mod truth;
 pub mod unreached;
 pub mod verdict;

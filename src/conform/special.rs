@@ -22,7 +22,7 @@
 use crate::conform::causes;
 use crate::conform::compare;
 use crate::conform::inputs::Kind;
-use crate::conform::trial::{Bench, Elements, Trial, lost};
+use crate::conform::run::{Bench, Elements, Run, lost};
 use crate::diag::{Diagnostic, Result};
 use crate::dtype::DType;
 use crate::graph::op::{Pool, PoolKind};
@@ -65,7 +65,7 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
                 env.set(value, tensor);
             }
         });
-        Run::of(bench, &changed)
+        Judged::of(bench, &changed)
     };
     let mut seen = Seen::default();
     for (numbers, shows) in RUNS {
@@ -93,8 +93,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, run: &Run) {
-        let truth = floats(run.trial.expected.tensor.storage());
+    fn add(&mut self, run: &Judged) {
+        let truth = floats(run.ran.expected.tensor.storage());
         self.nan |= truth.iter().any(|v| v.is_nan());
         self.infinity |= truth.iter().any(|v| v.is_infinite());
         self.large |= truth.iter().any(|v| v.is_finite() && v.abs() > 100.0);
@@ -102,33 +102,33 @@ impl Seen {
 }
 
 /// One run, and what fp32 makes of the same elements.
-struct Run {
-    trial: Trial,
+struct Judged {
+    ran: Run,
     /// Elements outside their bound that nothing excuses.
     failing: Vec<usize>,
 }
 
-impl Run {
-    fn of(bench: Bench, given: &Elements) -> Result<Run> {
-        let mut trial = bench.run(Kind::Given, given)?;
-        let derived = &trial.expected.derived;
-        let mut failing = compare::failing(&trial.got, &trial.expected.tensor, derived);
+impl Judged {
+    fn of(bench: Bench, given: &Elements) -> Result<Judged> {
+        let mut ran = bench.run(Kind::Given, given)?;
+        let derived = &ran.expected.derived;
+        let mut failing = compare::failing(&ran.got, &ran.expected.tensor, derived);
         if !failing.is_empty() {
             let mut single = given.env.clone();
             reference::evaluate(&bench.subject.imported, &bench.nodes(), &mut single, Math::Unrounded)?;
             let single = single.get(bench.launch.output).ok_or_else(|| lost(bench.subject, bench.launch.output))?;
-            let excused = compare::failing(single, &trial.expected.tensor, derived);
+            let excused = compare::failing(single, &ran.expected.tensor, derived);
             failing.retain(|at| excused.binary_search(at).is_err());
-            trial.excuse(&excused);
+            ran.excuse(&excused);
         }
-        Ok(Run { trial, failing })
+        Ok(Judged { ran, failing })
     }
 
     fn found(&self, bench: Bench) -> Option<Diagnostic> {
         if self.failing.is_empty() {
             return None;
         }
-        let finding = self.trial.finding(bench.launch).expect("invariant: elements outside their bound are told");
+        let finding = self.ran.finding(bench.launch).expect("invariant: elements outside their bound are told");
         Some(causes::located(bench.subject, bench.launch, finding, NAME, None))
     }
 }

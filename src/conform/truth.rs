@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::conform::run::lost;
 use crate::conform::subject::Subject;
-use crate::conform::trial::lost;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::{Producer, ValueId};
 use crate::reference::{self, Env, Math, seeded};

@@ -2,6 +2,8 @@
 //!
 //! The operands of a [`Kind`] are generated once ([`Bench::inputs`]), and their weights prepared once.
 //! Operands are protected while the launches run: a kernel writes its output and nothing else.
+//!
+//! Not caught: what a launch does to tensors that it was not given, which is the chain's to find.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -35,7 +37,7 @@ pub struct Bench<'a> {
 }
 
 /// What one run gave, and what it should.
-pub struct Trial {
+pub struct Run {
     pub got: Tensor,
     pub expected: Expected,
     pub comparison: Comparison,
@@ -62,7 +64,7 @@ impl Bench<'_> {
     }
 
     /// Runs the launch on these elements.
-    pub fn run(&self, kind: Kind, given: &Elements) -> Result<Trial> {
+    pub fn run(&self, kind: Kind, given: &Elements) -> Result<Run> {
         let Bench { subject, executor: _, launch } = *self;
         let mut env = given.env.clone();
         given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
@@ -78,7 +80,7 @@ impl Bench<'_> {
             None => output,
         };
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
-        Ok(Trial { got, expected, comparison, cost })
+        Ok(Run { got, expected, comparison, cost })
     }
 
     /// Evaluates the views of weights, which are the same in any arithmetic and may be as large as these.
@@ -196,7 +198,7 @@ impl Elements {
     }
 }
 
-impl Trial {
+impl Run {
     /// Takes these elements of the output as they are.
     pub fn excuse(&mut self, elements: &[usize]) {
         if elements.is_empty() {
