@@ -2,6 +2,8 @@
 //! that was edited.
 //!
 //! The wrapper's calls of `check` name each tensor and its shape; these tuples are all that is exchanged.
+//!
+//! Not caught: that the edited kernel fails there for another reason than at its own shape, with the same code.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
