@@ -230,6 +230,7 @@ pub fn function_error(op: Unary, a: f64, v: f64) -> f64 {
 /// The error of an fp32 operator on exact operands whose exact result is `v`.
 pub fn operator_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
     match op {
+        Binary::Mul if a == 0.0 || b == 0.0 => 0.0,
         Binary::Add | Binary::Sub | Binary::Mul => half_ulp(v, DType::F32),
         Binary::Div => 4.0 * UNIT * v.abs() + half_ulp(0.0, DType::F32),
         // e^(b·ln a): the exponent's error is multiplied by the exponent.

@@ -30,8 +30,8 @@ pub fn document(report: &Report) -> Value {
     let chain = report.chain.as_ref().map(|chain| {
         json!({
             "verdict": chain.word.as_str(), "max_abs_err": chain.max_abs_err, "allowed": chain.allowed,
-            "launches": chain.launches, "unchanged": chain.known, "seed": chain.seed, "emulation_wall_seconds": chain.cost.wall_seconds,
-            "emulation_cpu_seconds": chain.cost.cpu_seconds,
+            "launches": chain.launches, "unchanged": chain.known, "seed": chain.seed,
+            "emulation_wall_seconds": chain.cost.wall_seconds, "emulation_cpu_seconds": chain.cost.cpu_seconds,
             "outputs": chain.outputs.iter().map(|(name, head)| json!({"name": name, "head": head})).collect::<Vec<_>>(),
         })
     });

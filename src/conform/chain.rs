@@ -384,8 +384,12 @@ impl<'s> Chain<'s> {
             }
             let storage = self.memory.lanes(BufferId(tensor.storage.0));
             let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
-            let distance =
-                |lane: &dyn Fn(usize) -> f64| worst((0..wide.len()).map(|i| difference(lane(i), wide.storage().get_f64(i))));
+            // What overflows in the suite's own types is as right as they can be.
+            let overflows = |i: usize| !narrow.storage().get_f64(i).is_finite() && wide.storage().get_f64(i).is_finite();
+            let distance = |lane: &dyn Fn(usize) -> f64| {
+                let truth = |i: usize| if overflows(i) { narrow.storage().get_f64(i) } else { wide.storage().get_f64(i) };
+                worst((0..wide.len()).map(|i| difference(lane(i), truth(i))))
+            };
             let error = distance(&|i| got[i]);
             let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
             let largest = finite.fold(0.0, f64::max);

@@ -15,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use super::diagnose::shape_mismatch;
-use super::subject::{Launch, Operand, upstream};
+use super::subject::{Launch, Operand};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emit::manifest::{AccessEntry, FORMAT, KernelEntry, MANIFEST, Manifest, OperandEntry, PRECISION, SlotEntry, VERSION};
@@ -321,10 +321,8 @@ impl Truth<'_> {
     /// preparation aside.
     fn covers(&self, launch: &Launch) -> Fit {
         let graph = self.imported;
-        let given: BTreeSet<ValueId> =
-            launch.operands.iter().filter(|o| o.in_memory()).filter_map(|operand| operand.imported).collect();
         let computing = |nodes: &[NodeId]| nodes.iter().copied().filter(|&n| computes(graph, n)).collect::<BTreeSet<_>>();
-        let between = computing(&upstream(graph, &[launch.output], &given));
+        let between = computing(&launch.nodes(graph));
         let covered = computing(&launch.covers);
         let names = |nodes: &BTreeSet<NodeId>| {
             nodes.iter().map(|&n| graph.value(graph.node(n).outputs[0]).name.as_str()).collect::<Vec<_>>().join(", ")

@@ -9,13 +9,11 @@
 //!
 //! Not caught: a constant that reaches a launch through a view is drawn like anything else.
 
-use std::collections::BTreeSet;
-
 use super::inputs::{self, Kind};
 use super::run::lost;
-use super::subject::{Launch, Subject, upstream};
+use super::subject::{Launch, Subject};
 use crate::diag::Result;
-use crate::graph::{Role, ValueId};
+use crate::graph::Role;
 use crate::reference::{self, Env, Math, floats};
 use crate::tensor::{Storage, Tensor};
 
@@ -36,8 +34,7 @@ pub fn by_construction(subject: &Subject, launch: &Launch, known: &mut Env) -> R
 /// The reference's output on inputs from another seed, activations scaled.
 fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64, scale: f64) -> Result<Tensor> {
     let graph = &subject.imported;
-    let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-    let nodes = upstream(graph, &[launch.output], &given);
+    let nodes = launch.nodes(graph);
     let entering = graph.entering(&nodes);
     let mut env = Env::new();
     for &value in &entering {

@@ -2,7 +2,11 @@
 //! refuses it, in the kernel that reads what nothing has written, or in the manifest's next launch.
 //!
 //! Kernels and wrappers were verified alone before the chain runs, so that what they refuse there is not
-//! theirs. Calls through helpers of `run.py` are named at the outermost one.
+//! theirs. Calls through helpers of `run.py` are named at the outermost one. Buffers are the manifest's, in its
+//! order ([`buffers_as_planned`]): launches are compared by a buffer's number.
+//!
+//! Not caught: a wrong line before the call, of which the call's argument is made, is not named itself; what
+//! `forward` allocates beyond the manifest's buffers.
 
 use crate::conform::subject::{Launch, Subject, module_name};
 use crate::diag::{Diagnostic, Place, Result, codes};

@@ -8,7 +8,7 @@
 //!
 //! Not caught: expected values that are less exact than the bound are refused like wrong ones.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::causes;
 use super::chain::ChainReport;
@@ -18,7 +18,7 @@ use super::execute::Executor;
 use super::inputs::Kind;
 use super::npy;
 use super::run::{Bench, Run, output_name};
-use super::subject::{Given, Launch, Subject, upstream};
+use super::subject::{Given, Launch, Subject};
 use super::verdict::Word;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::ValueId;
@@ -75,8 +75,8 @@ struct Place {
 /// U001 for an array that is not read, or does not fit what it is for.
 pub fn for_kernel(subject: &Subject, launch: &Launch, data: &Data) -> Result<(Given, Vec<String>)> {
     let graph = &subject.imported;
-    let held: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-    let entering = graph.entering(&upstream(graph, &[launch.output], &held));
+    let held = launch.held();
+    let entering = graph.entering(&launch.nodes(graph));
     let place = |value: ValueId| {
         let operands = launch.operands.iter().filter(|o| o.imported == Some(value));
         let names = operands.map(|o| o.entry.name.clone()).chain([graph.value(value).name.clone()]).collect();

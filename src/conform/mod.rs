@@ -2,14 +2,15 @@
 //!
 //! [`subject`] reads a suite's files, whose manifest must fit itself ([`consistent`]) and what its
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`run`]),
-//! [`chain`] the whole model against the reference's outputs ([`truth`], [`outputs`]); [`execute`] runs what host code did, with
-//! [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and [`compare`]
-//! make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
+//! [`chain`] the whole model against the reference's outputs ([`truth`], [`outputs`]); [`execute`] runs what host
+//! code did, with [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and
+//! [`compare`] make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
 //! [`constant`] tells an output that is dead by construction from one that died. [`diagnose`] says why values are
 //! wrong, from further runs on changed inputs ([`counterfactual`]), [`causes`] names lines of the file, and
 //! [`minimise`] the smallest shapes that fail; [`verdict`] is what is said. What no launch reaches is compared with
 //! what the manifest gives ([`unreached`]). [`checks`] lists the checks with their switches. [`sample`] computes
-//! the elements that `layers/*.json` holds, [`sampled`] lets some programs of a launch stand for all, [`probe`] runs the fusion anchors of templates.
+//! the elements that `layers/*.json` holds, [`sampled`] lets some programs of a launch stand for all, [`probe`] runs
+//! the fusion anchors of templates.
 
 pub mod alive;
 pub mod bound;

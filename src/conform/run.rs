@@ -15,7 +15,7 @@ use crate::conform::compare::Comparison;
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
-use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
+use crate::conform::subject::{Launch, Operand, Subject, module_name};
 use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare, sampled};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{OperandEntry, SlotEntry};
@@ -47,9 +47,7 @@ pub struct Run {
 impl Bench<'_> {
     /// The imported nodes that the launch computes, operands first.
     pub fn nodes(&self) -> Vec<NodeId> {
-        let launch = self.launch;
-        let given: BTreeSet<ValueId> = launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported).collect();
-        upstream(&self.subject.imported, &[launch.output], &given)
+        self.launch.nodes(&self.subject.imported)
     }
 
     /// Elements of everything that enters [`Bench::nodes`].

@@ -1,31 +1,35 @@
 //! Numbers that are none, and extreme ones, among a launch's activations.
 //!
 //! A kernel must give what its operator gives there too: `tl.maximum` drops a NaN that the operator keeps, a
-//! masked lane that is multiplied by 0 makes one, `tl.minimum(y, 1e4)` is no identity, and -1e9 is not −∞. Two
-//! runs, and where they would say nothing, more:
+//! masked lane that is multiplied by 0 makes one, `tl.minimum(y, 1e4)` is no identity, and -1e9 is not −∞. Three
+//! kinds of runs:
 //!
 //! * *strange*: in every activation a NaN, both infinities, 60 (whose exponential is finite and whose square's is
 //!   not), 3e4 and -3e4 (finite even in float16), spread so that most of the output stays finite and says
 //!   where they went. Those of which the output shows nothing (all of one row that ends in a NaN) run alone,
 //!   too;
 //! * *lowered*, for launches with a maximum in them (pools, softmax): every activation becomes (x − 24)·2¹²², in
-//!   float16 (x − 24)·2¹¹, and what enters a pool ends in a run of −∞. Only −∞ is below all of it, so that
-//!   whatever stands for it, where a maximum begins or in masked lanes, comes out instead.
+//!   float16 (x − 24)·2¹¹, and the last eighth −∞. Only −∞ is below all of it, so that whatever stands for it, where
+//!   a maximum begins or in masked lanes, comes out instead;
+//! * *wide*: elements over four orders of magnitude and more, halves among them, so that no branch that ordinary
+//!   numbers do not reach and no narrower type goes unseen; whole numbers beyond 32 bits.
 //!
 //! The output is held to its derived bound, not finite places included. Excused is an element where fp32 arithmetic,
 //! operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32 rounds to
 //! 0 times an infinity.
 //!
-//! Not caught: what only weights that are no numbers show; finite results behind an infinite bound; a stand-in
+//! Not caught: anything where floats become whole numbers, which is undefined for what is none; what only weights
+//! that are no numbers show; finite results behind an infinite bound; a stand-in
 //! below every number of the lowered run where the maximum is taken of something computed in the kernel.
 
 use crate::conform::causes;
 use crate::conform::compare;
 use crate::conform::inputs::Kind;
 use crate::conform::run::{Bench, Elements, Run, lost};
-use crate::diag::{Diagnostic, Result};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
-use crate::graph::op::{Pool, PoolKind};
+use crate::expr::Node;
+use crate::graph::op::{Map, Pool, PoolKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
 use crate::reference::{self, Math, floats};
 use crate::tensor::{Storage, Tensor};
@@ -50,15 +54,13 @@ const RUNS: [(Numbers, fn(&Seen) -> bool); 5] = [
 /// The first of the runs that does not hold; `given` is that of the numerics pass.
 pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let graph = &bench.subject.imported;
-    let operands = bench.launch.operands.iter().filter(|o| o.in_memory()).filter_map(|o| o.imported);
-    let activations: Vec<ValueId> =
-        operands.filter(|&v| graph.value(v).role == Role::Activation && is_float(graph.dtype(v))).collect();
-    if activations.is_empty() {
-        return Ok(None);
-    }
-    let run = |change: &dyn Fn(usize, &mut Tensor)| {
+    let activations = || bench.launch.held().into_iter().filter(|&v| graph.value(v).role == Role::Activation);
+    let floats: Vec<ValueId> =
+        activations().filter(|&v| is_float(graph.dtype(v)) && !leaves_floats(graph, &bench.nodes())).collect();
+    let wholes = activations().filter(|&v| graph.dtype(v) == DType::I64);
+    let run = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| {
         let changed = given.with_activations(|env| {
-            for (k, &value) in activations.iter().enumerate() {
+            for (k, &value) in values.iter().enumerate() {
                 let Some(tensor) = env.get(value) else { continue };
                 let mut tensor = tensor.as_ref().clone();
                 change(k, &mut tensor);
@@ -67,19 +69,40 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
         });
         Judged::of(bench, &changed)
     };
+    if !floats.is_empty() {
+        let found = strange(bench, &|numbers| run(&floats, &|k, tensor| scatter(tensor, k, numbers)))?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        if has_maximum(graph, &bench.nodes())
+            && let Some(found) = run(&floats, &|_, tensor| lower(tensor))?.found(bench)
+        {
+            return Ok(Some(found));
+        }
+    }
+    let all: Vec<ValueId> = floats.iter().copied().chain(wholes).collect();
+    if all.is_empty() {
+        return Ok(None);
+    }
+    match run(&all, &|_, tensor| widen(tensor)) {
+        // Whole numbers that are multiplied thrice leave 64 bits.
+        Err(fault) if fault.code == &codes::INTEGER_WRAPPED => Ok(None),
+        run => Ok(run?.found(bench)),
+    }
+}
+
+/// The runs with numbers that are none, as far as they are needed.
+fn strange(bench: Bench, run: &dyn Fn(Numbers) -> Result<Judged>) -> Result<Option<Diagnostic>> {
     let mut seen = Seen::default();
     for (numbers, shows) in RUNS {
         if shows(&seen) {
             continue;
         }
-        let run = run(&|k, tensor| scatter(tensor, k, numbers))?;
+        let run = run(numbers)?;
         if let Some(found) = run.found(bench) {
             return Ok(Some(found));
         }
         seen.add(&run);
-    }
-    if let Some(ends) = maximum(graph, &bench.nodes()) {
-        return Ok(run(&|_, tensor| lower(tensor, ends))?.found(bench));
     }
     Ok(None)
 }
@@ -147,17 +170,39 @@ fn scatter(tensor: &mut Tensor, k: usize, numbers: &[(usize, f64)]) {
     }
 }
 
-/// Lowers every element, and the last eighth to −∞ when it `ends` so.
-fn lower(tensor: &mut Tensor, ends: bool) {
+/// Lowers every element, and the last eighth to −∞.
+fn lower(tensor: &mut Tensor) {
     let (len, dtype) = (tensor.len(), tensor.dtype());
     let far = if dtype == DType::F16 { 11 } else { 122 };
     for at in 0..len {
         let x = tensor.storage().get_f64(at);
-        let end = ends && at >= len - len / 8;
-        let lowered = if end { f64::NEG_INFINITY } else { (x - 24.0) * 2f64.powi(far) };
+        let lowered = if at >= len - len / 8 { f64::NEG_INFINITY } else { (x - 24.0) * 2f64.powi(far) };
         set(tensor.storage_mut(), at, dtype.round(lowered));
     }
 }
+
+/// Spreads elements over more orders of magnitude: by powers of two up to 2⁹ (in float16 2⁵), every fifth to a
+/// multiple of ½, every eleventh beyond float16 where the type can. Every second whole number is beyond 32 bits.
+fn widen(tensor: &mut Tensor) {
+    let (len, dtype) = (tensor.len(), tensor.dtype());
+    let steps = if dtype == DType::F16 { 6 } else { 10 };
+    for at in 0..len {
+        if let Storage::I64(lanes) = tensor.storage_mut() {
+            lanes[at] += (at as i64 % 2) * BEYOND_32_BITS;
+            continue;
+        }
+        let x = tensor.storage().get_f64(at) * 2f64.powi((at * 7 / 3 % steps) as i32);
+        let wide = match at {
+            _ if at % 11 == 10 && dtype != DType::F16 => x * 2f64.powi(12),
+            _ if at % 5 == 4 => (x * 2.0).round() / 2.0,
+            _ => x,
+        };
+        set(tensor.storage_mut(), at, dtype.round(wide));
+    }
+}
+
+/// Its square still has 64 bits.
+const BEYOND_32_BITS: i64 = 2_500_000_001;
 
 fn set(storage: &mut Storage, at: usize, number: f64) {
     match storage {
@@ -168,15 +213,29 @@ fn set(storage: &mut Storage, at: usize, number: f64) {
     }
 }
 
-/// Whether a maximum is taken, and if so, whether of windows: a line of −∞ has no softmax.
-fn maximum(graph: &Graph, nodes: &[NodeId]) -> Option<bool> {
-    let each = nodes.iter().filter_map(|&id| match &graph.node(id).op {
-        Op::Softmax { .. } => Some(false),
-        Op::Pool(Pool { kind: PoolKind::Max, .. }) => Some(true),
-        Op::Pool(Pool { kind: PoolKind::Average { .. } | PoolKind::AdaptiveAverage, .. }) => None,
-        Op::Conv(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::View(_) => None,
-    });
-    each.reduce(|a, b| a && b)
+/// Whether a maximum is taken.
+fn has_maximum(graph: &Graph, nodes: &[NodeId]) -> bool {
+    nodes.iter().any(|&id| match &graph.node(id).op {
+        Op::Softmax { .. } | Op::Pool(Pool { kind: PoolKind::Max, .. }) => true,
+        Op::Pool(Pool { kind: PoolKind::Average { .. } | PoolKind::AdaptiveAverage, .. }) => false,
+        Op::Conv(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::View(_) => false,
+    })
+}
+
+/// Whether floats become whole numbers: of NaN, infinities and what is too large that is undefined.
+fn leaves_floats(graph: &Graph, nodes: &[NodeId]) -> bool {
+    let casts = |map: &Map| {
+        map.body.nodes().iter().any(|&(node, to)| match node {
+            Node::Cast(from) => map.body.nodes()[from.0 as usize].1.is_float() && !to.is_float() && to != DType::Bool,
+            Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => false,
+            Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) => false,
+        })
+    };
+    nodes.iter().any(|&id| match &graph.node(id).op {
+        Op::Map(map) => casts(map),
+        Op::Conv(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } => false,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => false,
+    })
 }
 
 fn is_float(dtype: DType) -> bool {

@@ -68,6 +68,18 @@ pub struct Launch {
     pub output: ValueId,
 }
 
+impl Launch {
+    /// The activations that it reads from model inputs and buffers.
+    pub fn held(&self) -> BTreeSet<ValueId> {
+        self.operands.iter().filter(|operand| operand.in_memory()).filter_map(|operand| operand.imported).collect()
+    }
+
+    /// The imported nodes between those and its output, operands first.
+    pub fn nodes(&self, imported: &Graph) -> Vec<NodeId> {
+        upstream(imported, &[self.output], &self.held())
+    }
+}
+
 /// A user's tensors, by the value of the imported graph that each is.
 #[derive(Clone, Debug, Default)]
 pub struct Given {

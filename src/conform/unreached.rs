@@ -2,9 +2,9 @@
 //! `main` of each Python file, and every other file of the suite as a whole.
 //!
 //! The imported graph is rewritten again, and the suite is emitted again from its manifest. Kernels,
-//! `check`, `launch`, `prepare` and `forward` may be edited, because they are judged by running; of `run.py` and the kernels' files all else must be
-//! what is emitted, statement by statement (H006, at the first line that differs). Comments and blank
-//! lines between statements are free, and so are further definitions, unless the emitted functions use
+//! `check`, `launch`, `prepare` and `forward` may be edited, because they are judged by running; of `run.py` and the
+//! kernels' files all else must be what is emitted, statement by statement (H006, at the first line that differs).
+//! Comments and blank lines between statements are free, and so are further definitions, unless the emitted functions use
 //! their names. Other files must be equal to the last byte (H004).
 //!
 //! Not caught: what an added import does when it is imported. A suite of another version of the tool is

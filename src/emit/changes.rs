@@ -2,6 +2,9 @@
 //!
 //! Files that a later verification or Python adds do not count, nor does what a process that was killed
 //! has staged ([`super::write`]).
+//!
+//! Not caught: an edit whose hash somebody put into the manifest, too, and the manifest itself; that is left to
+//! verification.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -5,6 +5,8 @@
 //! is no mistake there. Weights are prepared dense and stay so. Strides are large enough that an
 //! offset in 8 bits wraps along every axis of more than one element, which costs storage, not elements;
 //! the storage ends with the last element, so that whoever reads past it is seen.
+//!
+//! Not caught: mistakes that only negative strides, strides of 0 or operands in one storage show.
 
 use crate::graph::{Graph, Producer, ValueId};
 use crate::shape::Strides;

@@ -5,8 +5,9 @@
 //! stands, with an epilogue and with a prologue ([`around`]), and bound for a target of two cores,
 //! which takes the looped entry. For the built-in templates `cases/*.txt` adds graphs whose sizes leave a
 //! tail in every blocked axis, with groups, padding, dilation, batches and fused epilogues; they are planned
-//! as a model is. Those that do not loop stand again with operands that lie [`apart`] in their storage, which no plan of so
-//! small a graph makes: these only judge the mutations of the others.
+//! as a model is. Those that do not loop stand again with operands that lie [`apart`] in their storage, which no
+//! plan of so small a graph makes: these only judge the mutations of the others, unless the problem itself is
+//! one of a layout.
 //!
 //! Verification is the ordinary one, and nothing here is known to the checks; emission is, but for the cases that
 //! lie apart, which have a manifest and kernels and nothing that runs them as a whole.

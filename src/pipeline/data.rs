@@ -2,6 +2,8 @@
 //!
 //! With `--only` they are one kernel's operands, else the whole model's inputs and outputs. Their verdict is
 //! never kept: the files may be other ones the next time.
+//!
+//! Not caught: of launches that share the named kernel only the first runs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -2,6 +2,9 @@
 //!
 //! With several seeds a kernel is verified on the inputs of each, up to the first on which it does not
 //! hold. The figures of a verdict are those of the trial that comes closest to its tolerance.
+//!
+//! Not caught: what a kernel that several launches share does wrong only on the elements of a later one, unless
+//! every launch is asked for; of that the chain sees what its own inputs show.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

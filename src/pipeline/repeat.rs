@@ -1,4 +1,6 @@
 //! The command that repeats a trial, for the message that it failed.
+//!
+//! Not caught: another shell than POSIX's may read the words otherwise.
 
 use crate::diag::Diagnostic;
 

@@ -1,6 +1,9 @@
 //! Seeds that generated inputs are derived from: which trials a run makes, and which a verdict holds for.
 //!
 //! A range is written `[first, count]`; verdicts keep lists of them, sorted and joined where they meet.
+//!
+//! Not caught: a range of which a list holds a part runs again as a whole; two seeds may give inputs that try
+//! the same.
 
 use std::fmt;
 

@@ -4,6 +4,8 @@
 //! memory. A library's product wants it in f64, and in an order of its own: three copies of it. Here every lane
 //! is read once, widened in a register, and added up in f64, column block by column block:
 //! y\[i, j\] = Σₖ f(a\[i, k\]) · f(b\[k, j\]), in the order of k.
+//!
+//! Not caught: its last bits are not those of a library's product, which adds up in another order.
 
 use rayon::prelude::*;
 

@@ -1,6 +1,9 @@
 //! Pieces of graphs whose elements tell where they are: x + Σ cᵢ·coordᵢ, with cᵢ the row-major strides.
 //!
 //! A coordinate that is off by anything changes the number, and small integers keep all of it exact.
+//!
+//! Not caught: coordinates that are off together so that the position is the same, and any along an axis of one
+//! element.
 
 use crate::dtype::DType;
 use crate::expr::index::Index;

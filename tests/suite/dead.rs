@@ -1,16 +1,8 @@
 //! Outputs without a signal: a fault of the chain, unless the model makes them so whatever goes in.
 
 use decompose::conform::verdict::Word;
-use decompose::pipeline::{self, Cancel, Options, Report, Silent};
 
-/// The report on a model in ONNX's textual form.
-fn report(text: &str) -> Report {
-    let folder = tempfile::tempdir().unwrap();
-    let (model, output) = (folder.path().join("model.onnx"), Some(folder.path().join("suite")));
-    std::fs::write(&model, crate::pages::onnx_text::bytes(text)).unwrap();
-    let options = Options { model, output, jobs: 2, ..Options::default() };
-    pipeline::decompose(&options, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
-}
+use crate::support::decomposed;
 
 fn model(shape: &str, nodes: &str) -> String {
     format!("<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[{shape}] x) => (float[{shape}] y) {{ {nodes} }}")
@@ -24,7 +16,7 @@ fn a_constant_of_the_model_is_a_note() {
         // The constant goes on.
         ("4,1", "s = Softmax <axis = 1> (x)\n t = Identity (s)\n y = Softmax <axis = 0> (t)"),
     ] {
-        let report = report(&model(shape, nodes));
+        let (_guard, _, report) = decomposed(&model(shape, nodes));
         let found: Vec<String> = report.diagnostics().map(|d| d.to_string()).collect();
         assert_eq!((found.as_slice(), report.fully_verified()), ([].as_slice(), true), "{nodes}");
         let told = |note: &String| note.starts_with("y (") && note.ends_with("is the same whatever goes into the model");
@@ -34,7 +26,7 @@ fn a_constant_of_the_model_is_a_note() {
 
 #[test]
 fn a_signal_that_dies_of_its_size_is_a_fault() {
-    let report = report(
+    let (_guard, _, report) = decomposed(
         "<ir_version: 8, opset_import: [\"\" : 17]>
         dead (float[4,100] x) => (float[4,100] y) <float[1] k = {1000.0}> {
           c = Sub (x, k)

@@ -4,14 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use decompose::conform::verdict::Word;
-use decompose::pipeline::{self, Cancel, GivenFile, GivenFiles, Report, Silent, Verification};
+use decompose::pipeline::{GivenFile, GivenFiles, Report, Verification};
 
-use crate::support::{edit, kernel_file, small_suite, suite_of};
-
-const RELU: &str = r#"
-<ir_version: 8, opset_import: ["" : 17]>
-relu (float[4,100] x) => (float[4,100] y) { y = Relu (x) }
-"#;
+use crate::support::{RELU, edit, kernel_file, small_suite, suite_of, verified};
 
 /// Writes an array as numpy does.
 fn npy(file: &Path, descr: &str, shape: &[usize], data: &[u8]) {
@@ -34,7 +29,7 @@ fn given(arrays: &[(&str, &Path)]) -> Vec<GivenFile> {
 fn verify(suite: &Path, only: Option<&str>, inputs: &[(&str, &Path)], expected: &[(&str, &Path)]) -> Report {
     let data = GivenFiles { inputs: given(inputs), expected: given(expected) };
     let asked = Verification { only: only.map(str::to_owned), data, ..Verification::default() };
-    pipeline::verify(suite, &asked, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
+    verified(suite, &asked)
 }
 
 fn codes(report: &Report) -> Vec<&str> {

@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-const RELU: &str = r#"
-<ir_version: 8, opset_import: ["" : 17]>
-relu (float[4,100] x) => (float[4,100] y) { y = Relu (x) }
-"#;
+use crate::support::RELU;
 
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_decompose"));

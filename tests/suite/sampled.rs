@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use decompose::conform::verdict::Word;
-use decompose::pipeline::{self, Cancel, GivenFile, GivenFiles, Report, Silent, Verification, VerifyScope};
+use decompose::pipeline::{GivenFile, GivenFiles, Report, Verification, VerifyScope};
 
 use crate::given::floats;
-use crate::support::{edit, kernel_file, suite_of};
+use crate::support::{edit, kernel_file, suite_of, verified};
 
 /// 80 programs of a ReLU, and a pool of fewer than are sampled.
 const LARGE: &str = r#"
@@ -20,7 +20,7 @@ large (float[1,8,80,128] x) => (float[1,8,1,1] y) {
 
 fn verify(suite: &Path, scope: VerifyScope, jobs: usize) -> Report {
     let asked = Verification { scope, all: true, jobs, ..Verification::default() };
-    pipeline::verify(suite, &asked, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
+    verified(suite, &asked)
 }
 
 /// The value, the store, and the load of a ReLU's kernel, by what stands in the file.
@@ -41,7 +41,7 @@ fn what_was_sampled_says_so() {
     // A sampled verdict is not taken for a full one, and a full one is not lost.
     let again = |scope| {
         let asked = Verification { scope, jobs: 2, ..Verification::default() };
-        pipeline::verify(&suite, &asked, &Silent, &Cancel::default()).unwrap()
+        verified(&suite, &asked)
     };
     let full = again(VerifyScope::Unique);
     assert!(full.fully_verified() && !full.verdicts[0].known && full.verdicts[0].programs == 80);
@@ -74,7 +74,7 @@ fn found(suite: &Path, from: &str, to: &str) -> Vec<&'static str> {
     edit(&file, from, to);
     let (scope, only) = (VerifyScope::Sampled, Some("relu".to_owned()));
     let asked = Verification { scope, only, all: true, jobs: 2, ..Verification::default() };
-    let report = pipeline::verify(suite, &asked, &Silent, &Cancel::default()).unwrap();
+    let report = verified(suite, &asked);
     edit(&file, to, from);
     report.diagnostics().map(|d| d.code.id).collect()
 }
@@ -123,7 +123,7 @@ fn given_data_are_never_sampled() {
     // One wrong element, somewhere: the others are right, whichever programs are chosen.
     for wrong in [None, Some(40 * 1024 + 7)] {
         floats(&y, &[1, 8, 80, 128], |i| if Some(i) == wrong { 9.0 } else { wave(i).max(0.0) });
-        let report = pipeline::verify(&suite, &asked, &Silent, &Cancel::default()).unwrap();
+        let report = verified(&suite, &asked);
         let word = report.on_data.as_ref().unwrap().word;
         assert_eq!(word, if wrong.is_some() { Word::Failed } else { Word::Verified });
     }

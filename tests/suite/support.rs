@@ -23,13 +23,25 @@ small (float[1,2,12,13] x, float[3,2,3,3] w) => (float[1,3,6,7] y) {
 }
 "#;
 
+/// A model of one kernel.
+pub const RELU: &str = r#"
+<ir_version: 8, opset_import: ["" : 17]>
+relu (float[4,100] x) => (float[4,100] y) { y = Relu (x) }
+"#;
+
 /// The suite of a model in ONNX's textual form, in a folder that lives as long as the guard.
 pub fn suite_of(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let (folder, suite, _) = decomposed(text);
+    (folder, suite)
+}
+
+/// The same, with what decomposing reported.
+pub fn decomposed(text: &str) -> (tempfile::TempDir, PathBuf, Report) {
     let folder = tempfile::tempdir().unwrap();
     let (model, suite) = (folder.path().join("model.onnx"), folder.path().join("suite"));
     std::fs::write(&model, crate::pages::onnx_text::bytes(text)).unwrap();
-    decompose(&Options { model, output: Some(suite.clone()), jobs: 2, ..Options::default() });
-    (folder, suite)
+    let report = decompose(&Options { model, output: Some(suite.clone()), jobs: 2, ..Options::default() });
+    (folder, suite, report)
 }
 
 /// The suite of a model of two kernels: a convolution with its ReLU, and a pool.
@@ -59,6 +71,11 @@ pub fn decompose(options: &Options) -> Report {
 pub fn verification(suite: &Path, only: Option<&str>) -> pipeline::Outcome<Report> {
     let asked = Verification { only: only.map(str::to_owned), jobs: 2, ..Verification::default() };
     pipeline::verify(suite, &asked, &Silent, &Cancel::default())
+}
+
+/// Verifies a suite again, as asked.
+pub fn verified(suite: &Path, asked: &Verification) -> Report {
+    pipeline::verify(suite, asked, &Silent, &Cancel::default()).unwrap_or_else(|found| panic!("{}", found[0]))
 }
 
 /// Verifies a suite again; the codes of everything that was found.

@@ -3,14 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use decompose::conform::verdict::Word;
-use decompose::pipeline::{self, Cancel, Report, Silent, Verification};
+use decompose::pipeline::{Report, Verification};
 
-use crate::support::{edit, kernel_file, suite_of};
-
-const RELU: &str = r#"
-<ir_version: 8, opset_import: ["" : 17]>
-relu (float[4,100] x) => (float[4,100] y) { y = Relu (x) }
-"#;
+use crate::support::{RELU, edit, kernel_file, suite_of, verified};
 
 /// A ReLU that is wrong for numbers just below 1, which only some seeds give.
 fn wrong_sometimes() -> (tempfile::TempDir, PathBuf) {
@@ -21,7 +16,7 @@ fn wrong_sometimes() -> (tempfile::TempDir, PathBuf) {
 
 fn verify(suite: &Path, seed: Option<u64>, trials: u64) -> Report {
     let asked = Verification { seed, trials, ..Verification::default() };
-    pipeline::verify(suite, &asked, &Silent, &Cancel::default()).unwrap()
+    verified(suite, &asked)
 }
 
 #[test]
@@ -42,7 +37,7 @@ fn the_first_seed_that_fails_is_named_with_a_command() {
 
     // The command repeats it.
     let asked = Verification { only: Some(kernel), seed: Some(first), ..Verification::default() };
-    let again = pipeline::verify(&suite, &asked, &Silent, &Cancel::default()).unwrap();
+    let again = verified(&suite, &asked);
     assert_eq!((again.verdicts[0].word, again.verdicts[0].seed), (Word::Failed, Some(first)));
 }
 

@@ -23,7 +23,7 @@ use rayon::prelude::*;
 
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
-use crate::graph::{Graph, NodeId, Op, ValueId};
+use crate::graph::{Graph, NodeId, Op, Producer, ValueId};
 use crate::reference::{self, Env, Math, apply, floats};
 use crate::shape::Shape;
 use crate::tensor::{Storage, Tensor};
@@ -143,6 +143,8 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Lrn(lrn) => Ok(elementwise::lrn(lrn, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
+        let derived =
+            derived.map(|error| if constant(graph, id) { prepared(error, output, graph.dtype(node.outputs[0])) } else { error });
         if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
             error.settle(&floats(output.storage()));
             errors.insert(node.outputs[0], error);
@@ -187,6 +189,24 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
     };
     let bound = error.bound.par_iter().zip(values.par_iter()).enumerate().map(finish).collect();
     Ok(Derived { tolerance: Tolerance::Derived { contraction, operators, cap }, bound: Some(bound), unsettled })
+}
+
+/// Whether a node computes with weights alone: what such nodes give is prepared before the kernel runs.
+fn constant(graph: &Graph, id: NodeId) -> bool {
+    graph.node(id).inputs.iter().flatten().all(|&value| match graph.value(value).producer {
+        Producer::Weight(_) => true,
+        Producer::Input(_) => false,
+        Producer::Node { node, .. } => constant(graph, node),
+    })
+}
+
+/// The error of what is prepared: rounded to a narrow type, as `prepare` keeps it.
+fn prepared(error: Option<Error>, output: &Tensor, dtype: DType) -> Option<Error> {
+    let Some(format) = dtype.format().filter(|format| format.digits < 24) else { return error };
+    let values = floats(output.storage());
+    let mut error = error.unwrap_or_else(|| Error::of(vec![0.0; values.len()]));
+    error.bound.iter_mut().zip(values.iter()).for_each(|(e, &v)| *e += format.ulp(v) / 2.0);
+    Some(error)
 }
 
 /// A view moves errors as it moves lanes.

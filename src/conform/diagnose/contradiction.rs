@@ -3,6 +3,9 @@
 //! share wrongly ([`super::programs`]).
 //!
 //! They are looked for only once something is wrong: alone they prove nothing, since names are free.
+//!
+//! Not caught: lines that are wrong alike in the whole file, and a mistake in a number or operator that no other
+//! line repeats.
 
 use std::collections::BTreeMap;
 

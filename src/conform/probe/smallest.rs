@@ -1,5 +1,8 @@
 //! The smallest shapes at which a probe still fails: the template is bound anew for each, so that every trial
 //! is what a model of that shape would get.
+//!
+//! Not caught: a fault with the same code and another reason counts as the same; attributes (strides, padding)
+//! are never made smaller.
 
 use std::collections::HashMap;
 use std::sync::Arc;
