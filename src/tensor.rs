@@ -48,9 +48,10 @@ impl Storage {
 
     /// Whether all lanes are equal, a NaN being equal to a NaN.
     pub fn is_same(&self, other: &Storage) -> bool {
-        fn same<T: Copy + PartialEq>(a: &[T], b: &[T]) -> bool {
-            // Only a NaN differs from itself.
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b || (a != a && b != b))
+        fn same<T: Copy + PartialOrd>(a: &[T], b: &[T]) -> bool {
+            // Only a NaN cannot be compared with itself.
+            let nan = |v: T| v.partial_cmp(&v).is_none();
+            a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || (nan(a) && nan(b)))
         }
         match (self, other) {
             (Storage::F64(a), Storage::F64(b)) => same(a, b),

@@ -40,10 +40,13 @@ const NAME: &str = "special values";
 /// Numbers with the eighth of the tensor that they are put at.
 type Numbers = &'static [(usize, f64)];
 
+/// Whether nothing new is to be expected.
+type Needless = fn(&Seen) -> bool;
+
 const STRANGE: [(usize, f64); 6] = [(1, f64::NAN), (2, f64::INFINITY), (3, f64::NEG_INFINITY), (4, 3e4), (5, -3e4), (6, 60.0)];
 
 /// What stands among the activations, run by run, each left out where what it is for has been seen.
-const RUNS: [(Numbers, fn(&Seen) -> bool); 5] = [
+const RUNS: [(Numbers, Needless); 5] = [
     (&STRANGE, |_| false),
     (STRANGE.split_at(3).1, |seen| seen.large),
     (STRANGE.split_at(1).1.split_at(1).0, |seen| seen.infinity),

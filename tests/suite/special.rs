@@ -75,3 +75,56 @@ fn what_is_right_on_ordinary_numbers_alone_is_found() {
         }
     }
 }
+
+/// Pointwise operators, in a suite of one kernel each.
+fn pointwise(folder: &Path, input: &str, ty: &str, body: &str) -> Options {
+    let text = format!(
+        "< ir_version: 8, opset_import: [\"\" : 20] >\nsmall ({input}[7, 41] x) => ({ty} y)\n\
+         < float[41, 5] w = {{{}}}, float k = {{1.37}}, float h = {{100}}, float s = {{7.3}} >\n{{\n{body}\n}}\n",
+        (0..205).map(|i| format!("{}", f64::from(i * 37 % 101) / 64.0 - 0.8)).collect::<Vec<_>>().join(", ")
+    );
+    let model = folder.join("small.onnx");
+    std::fs::write(&model, onnx_text::bytes(&text)).unwrap();
+    Options { model, output: Some(folder.join("suite")), jobs: 2, ..Options::default() }
+}
+
+#[test]
+fn branches_and_types_that_ordinary_numbers_do_not_need_are_found() {
+    let cases = [
+        ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.int32).to(tl.int64), mask=e < E)"),
+        ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.float32).to(tl.int64), mask=e < E)"),
+        ("float", "float[7, 41]", "y = Gelu(x)", "y, mask=e < E)", "tl.where(x > 2.0, x, y), mask=e < E)"),
+        ("float", "float[7, 41]", "y = Softplus(x)", "y, mask=e < E)", "tl.where(x > 6.0, x, y), mask=e < E)"),
+        ("float", "float[7, 41]", "y = Abs(x)", "y, mask=e < E)", "y.to(tl.float16).to(tl.float32), mask=e < E)"),
+    ];
+    for (input, ty, body, from, to) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let report = decompose(&pointwise(folder.path(), input, ty, body));
+        assert!(report.fully_verified(), "{body}");
+        let root = report.suite.clone().unwrap();
+        let file = root.join(&report.layers[0].kernel);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{body} has no `{from}`:\n{text}");
+        std::fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        assert!(!verify(&root).0.fully_verified(), "{body}: `{from}` → `{to}` passes");
+    }
+}
+
+#[test]
+fn what_types_cannot_hold_is_no_fault() {
+    let cases = [
+        ("float", "int64[7, 41]", "y = Cast<to = 7>(x)", None),
+        ("float", "float[7, 41]", "h1 = Mul(x, h)\ny = Exp(h1)", None),
+        ("float", "float[7, 41]", "s1 = Mul(x, s)\ny = Floor(s1)", None),
+        ("float", "float[7, 5]", "v = Mul(w, k)\ny = MatMul(x, v)", Some(DType::BF16)),
+        ("float", "float[7, 5]", "v = Mul(w, k)\ny = MatMul(x, v)", Some(DType::F16)),
+    ];
+    for (input, ty, body, dtype) in cases {
+        for fuse in [Level::None, Level::Basic] {
+            let folder = tempfile::tempdir().unwrap();
+            let report = decompose(&Options { dtype, fuse, ..pointwise(folder.path(), input, ty, body) });
+            let found: Vec<String> = report.diagnostics().map(|d| format!("{d}: {:?}", d.notes)).collect();
+            assert!(report.fully_verified(), "{body} {dtype:?} {fuse:?}: {found:?}");
+        }
+    }
+}
