@@ -31,6 +31,7 @@ const LOAD: &str = "tl.load(x_ptr + e, mask=e < E, other=0)";
 #[test]
 fn what_was_sampled_says_so() {
     let (_guard, suite) = suite_of(LARGE);
+    std::fs::remove_file(suite.join("verdicts.json")).unwrap();
     let report = verify(&suite, VerifyScope::Sampled, 2);
     let words: Vec<(Word, u64)> = report.verdicts.iter().map(|verdict| (verdict.word, verdict.programs)).collect();
     assert_eq!(words[0], (Word::Sampled, 64), "{words:?}");
@@ -47,6 +48,9 @@ fn what_was_sampled_says_so() {
     assert!(full.fully_verified() && !full.verdicts[0].known && full.verdicts[0].programs == 80);
     let after = again(VerifyScope::Sampled);
     assert_eq!((after.verdicts[0].word, after.verdicts[0].known), (Word::Verified, true));
+    assert_eq!(verify(&suite, VerifyScope::Sampled, 2).verdicts[0].word, Word::Sampled);
+    let kept = again(VerifyScope::Unique);
+    assert!(kept.verdicts[0].known && kept.verdicts[0].word == Word::Verified, "a sample took the place of a full verdict");
 }
 
 #[test]
