@@ -12,7 +12,6 @@ OUT=${OUT:-$PWD/gpu-logs}; mkdir -p "$OUT"
 VS=$(cd "$(dirname "$0")/.." && pwd)/benches/vs_torch.py
 PY=${PY:-python3}; CORES=$(nproc); [ "$CORES" -gt 16 ] && CORES=16
 STEPS="tests layers check profile compile"; bad=0
-export TRITON_CACHE_DIR=${TRITON_CACHE_DIR:-/tmp/triton-cache} TORCHINDUCTOR_CACHE_DIR=${TORCHINDUCTOR_CACHE_DIR:-/tmp/inductor-cache}
 export OMP_NUM_THREADS=2 TORCHINDUCTOR_COMPILE_THREADS=4
 left() { echo $((TOTAL - (SECONDS - BEGIN))); }
 limit() { local l; l=$(left); [ "$l" -gt "$1" ] && l=$1; [ "$l" -lt 1 ] && l=1; echo "$l"; }

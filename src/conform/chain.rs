@@ -102,6 +102,11 @@ impl ChainReport {
     }
 }
 
+/// How much of what is allowed an error takes.
+pub fn share(error: f64, allowed: f64) -> f64 {
+    if allowed > 0.0 { error / allowed } else { 0.0 }
+}
+
 /// Runs and judges the whole model; `step` is told each layer that is done.
 ///
 /// The run ends before the first launch of a kernel that is known to have `failed` by itself (kernels by

@@ -63,13 +63,15 @@ impl Bench<'_> {
 
     /// Runs the launch on these elements.
     pub fn run(&self, kind: Kind, given: &Elements) -> Result<Run> {
-        let Bench { subject, executor: _, launch } = *self;
+        let Bench { subject, executor, launch } = *self;
         let mut env = given.env.clone();
         given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
         let kept = given.weights.take();
         let storages = storages(subject, launch, &mut env, kept)?;
         let Emulated { output, written, cost, memory } = self.emulated(storages, false)?;
-        given.weights.replace(weights_of(launch, memory));
+        if executor.checks().emulator.read_only {
+            given.weights.replace(weights_of(launch, memory));
+        }
         let nodes = self.nodes();
         self.keep_views(given, &nodes, &mut env)?;
         let mut expected = Expected::of(subject, launch, &nodes, env, kind)?;
@@ -178,8 +180,7 @@ pub struct Elements {
     pub env: Env,
     /// Of weights, in the reference.
     views: Rc<RefCell<HashMap<ValueId, Arc<Tensor>>>>,
-    /// What `prepare` makes of them, which a launch may only read.
-    /// By operand's name.
+    /// What `prepare` makes of them, by operand's name; a launch may only read it.
     weights: Rc<RefCell<HashMap<String, Storage>>>,
 }
 

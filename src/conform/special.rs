@@ -14,13 +14,13 @@
 //! * *wide*: elements over four orders of magnitude and more, halves among them, so that no branch that ordinary
 //!   numbers do not reach and no narrower type goes unseen; whole numbers beyond 32 bits.
 //!
-//! The output is held to its derived bound, not finite places included. Excused is an element where fp32 arithmetic,
+//! The output is held to its derived bound, and to the reference where that is not finite. Excused is an element where fp32 arithmetic,
 //! operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32 rounds to
 //! 0 times an infinity.
 //!
 //! Not caught: anything where floats become whole numbers, which is undefined for what is none; what only weights
-//! that are no numbers show; finite results behind an infinite bound; a stand-in
-//! below every number of the lowered run where the maximum is taken of something computed in the kernel.
+//! that are no numbers show; finite results behind an infinite bound; a stand-in below every number of the lowered
+//! run where the maximum is taken of something computed in the kernel.
 
 use crate::conform::causes;
 use crate::conform::compare;
@@ -56,10 +56,10 @@ const RUNS: [(Numbers, Needless); 5] = [
 
 /// The first of the runs that does not hold; `given` is that of the numerics pass.
 pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
-    let graph = &bench.subject.imported;
+    let (graph, nodes) = (&bench.subject.imported, bench.nodes());
     let activations = || bench.launch.held().into_iter().filter(|&v| graph.value(v).role == Role::Activation);
-    let floats: Vec<ValueId> =
-        activations().filter(|&v| is_float(graph.dtype(v)) && !leaves_floats(graph, &bench.nodes())).collect();
+    let spared = leaves_floats(graph, &nodes);
+    let floats: Vec<ValueId> = activations().filter(|&v| is_float(graph.dtype(v)) && !spared).collect();
     let wholes = activations().filter(|&v| graph.dtype(v) == DType::I64);
     let run = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| {
         let changed = given.with_activations(|env| {
@@ -77,7 +77,7 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
         if found.is_some() {
             return Ok(found);
         }
-        if has_maximum(graph, &bench.nodes())
+        if has_maximum(graph, &nodes)
             && let Some(found) = run(&floats, &|_, tensor| lower(tensor))?.found(bench)
         {
             return Ok(Some(found));

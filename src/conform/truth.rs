@@ -12,6 +12,7 @@ use crate::graph::{Producer, ValueId};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
+
 /// A model input: the user's, or generated from the subject's seed as the suite's `weights.py` does.
 pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     if let Some(own) = subject.given.inputs.get(&input) {

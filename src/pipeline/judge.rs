@@ -189,7 +189,7 @@ impl Trials<'_> {
                 let diagnostics = self.told(chain.diagnostics, subject, None, seed);
                 return Ok(ChainReport { seed: Some(seed), diagnostics, ..chain });
             }
-            let distance = |chain: &ChainReport| if chain.allowed > 0.0 { chain.max_abs_err / chain.allowed } else { 0.0 };
+            let distance = |chain: &ChainReport| chain::share(chain.max_abs_err, chain.allowed);
             worst = Some(worst.filter(|worst| distance(worst) >= distance(&chain)).unwrap_or(chain));
         }
         Ok(worst.expect("invariant: there is at least one seed"))

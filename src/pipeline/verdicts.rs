@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::conform::chain::ChainReport;
+use crate::conform::chain::{ChainReport, share};
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::emit::{self, Files, MANIFEST};
 
@@ -24,7 +24,7 @@ const VERSION: u32 = 3;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 6;
+const JUDGEMENT: u32 = 7;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -210,7 +210,6 @@ fn chain(report: &Report, files: String, known: &Known) -> Option<ChainEntry> {
     let known = known.chain.as_ref().filter(|_| verified);
     let before = known.map(|entry| entry.seeds.as_slice()).unwrap_or_default();
     // The figures of the seed that comes closest to what is allowed.
-    let share = |error: f64, allowed: f64| if allowed > 0.0 { error / allowed } else { 0.0 };
     let figures = known.and_then(|entry| entry.max_abs_err.zip(entry.allowed));
     let (error, allowed) = figures
         .filter(|&(error, allowed)| share(error, allowed) > share(chain.max_abs_err, chain.allowed))

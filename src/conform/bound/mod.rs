@@ -17,7 +17,7 @@ mod contraction;
 mod elementwise;
 mod map;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -112,6 +112,8 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
     let mut contraction = None;
     let mut operators: Vec<String> = Vec::new();
     let mut weight: f64 = 1.0;
+    // What depends on weights alone.
+    let mut constants: HashSet<ValueId> = HashSet::new();
     for &id in nodes {
         let node = graph.node(id);
         let operands: Vec<_> = reference::operands(graph, id, env)?.into_iter().map(|o| o.map(AsRef::as_ref)).collect();
@@ -143,8 +145,12 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
             Op::Lrn(lrn) => Ok(elementwise::lrn(lrn, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
-        let derived =
-            derived.map(|error| if constant(graph, id) { prepared(error, output, graph.dtype(node.outputs[0])) } else { error });
+        let derived = if node.inputs.iter().flatten().all(|value| constants.contains(value) || is_weight(graph, *value)) {
+            constants.insert(node.outputs[0]);
+            derived.map(|error| prepared(&node.op, error, output, graph.dtype(node.outputs[0])))
+        } else {
+            derived
+        };
         if let Some(mut error) = derived.map_err(|diagnostic| reference::fault(graph, id, *diagnostic))? {
             error.settle(&floats(output.storage()));
             errors.insert(node.outputs[0], error);
@@ -191,18 +197,18 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
     Ok(Derived { tolerance: Tolerance::Derived { contraction, operators, cap }, bound: Some(bound), unsettled })
 }
 
-/// Whether a node computes with weights alone: what such nodes give is prepared before the kernel runs.
-fn constant(graph: &Graph, id: NodeId) -> bool {
-    graph.node(id).inputs.iter().flatten().all(|&value| match graph.value(value).producer {
+fn is_weight(graph: &Graph, value: ValueId) -> bool {
+    match graph.value(value).producer {
         Producer::Weight(_) => true,
-        Producer::Input(_) => false,
-        Producer::Node { node, .. } => constant(graph, node),
-    })
+        Producer::Input(_) | Producer::Node { .. } => false,
+    }
 }
 
-/// The error of what is prepared: rounded to a narrow type, as `prepare` keeps it.
-fn prepared(error: Option<Error>, output: &Tensor, dtype: DType) -> Option<Error> {
-    let Some(format) = dtype.format().filter(|format| format.digits < 24) else { return error };
+/// The error of what is computed from weights alone, before the kernel runs: `prepare` rounds it to a narrow type. A
+/// view of a weight rounds nothing.
+fn prepared(op: &Op, error: Option<Error>, output: &Tensor, dtype: DType) -> Option<Error> {
+    let narrow = dtype.format().filter(|format| format.digits < 24 && !matches!(op, Op::View(_)));
+    let Some(format) = narrow else { return error };
     let values = floats(output.storage());
     let mut error = error.unwrap_or_else(|| Error::of(vec![0.0; values.len()]));
     error.bound.iter_mut().zip(values.iter()).for_each(|(e, &v)| *e += format.ulp(v) / 2.0);
