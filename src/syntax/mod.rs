@@ -1,12 +1,15 @@
 //! Python text → [`ast`], over ruff's parser; the only place that knows ruff.
 //!
 //! `parse` reads text; `constant` is Python's arithmetic on compile-time values; `eval` computes an
-//! expression to a [`Constant`]; `walk` visits statements and expressions; `yaml` reads YAML with positions (its strings may be expressions).
+//! expression to a [`Constant`]; `imports` resolves dotted names; `edit` changes a text by span;
+//! `walk` visits statements and expressions; `yaml` reads YAML with positions (its strings may be expressions).
 //! Spans are byte offsets into the [`SourceFile`](crate::source::SourceFile).
 
 pub mod ast;
 pub mod constant;
+pub mod edit;
 pub mod eval;
+pub mod imports;
 mod parse;
 pub mod walk;
 pub mod yaml;
