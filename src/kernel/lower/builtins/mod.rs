@@ -4,6 +4,7 @@
 //! in its `TABLE`. A parameter is `"name"`, `"name="` when it may be left out, `"*name"` when it takes
 //! all remaining positional arguments.
 
+mod atomic;
 mod control;
 mod convert;
 mod create;
@@ -50,8 +51,17 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 8] =
-    [create::TABLE, memory::TABLE, math::TABLE, reduce::TABLE, shape::TABLE, convert::TABLE, dot::TABLE, control::TABLE];
+static TABLES: [&[Builtin]; 9] = [
+    create::TABLE,
+    memory::TABLE,
+    atomic::TABLE,
+    math::TABLE,
+    reduce::TABLE,
+    shape::TABLE,
+    convert::TABLE,
+    dot::TABLE,
+    control::TABLE,
+];
 
 fn find(name: &str) -> Option<&'static Builtin> {
     TABLES.iter().copied().flatten().find(|builtin| builtin.name == name)
@@ -97,17 +107,9 @@ static NOT_SUPPORTED: &[&str] = &[
     "advance",
     "aggregate_replace",
     "associative_scan",
-    "atomic_add",
-    "atomic_and",
-    "atomic_cas",
     "atomic_load",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
     "atomic_poll",
     "atomic_store",
-    "atomic_xchg",
-    "atomic_xor",
     "bitonic_merge",
     "block_type",
     "cat",
