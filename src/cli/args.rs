@@ -44,9 +44,8 @@ pub enum Verb {
     Verify(VerifyArgs),
     /// Break templates on purpose and show which mistakes verification catches and names
     Mutate(MutateArgs),
-    /// Not offered yet
-    #[command(hide = true)]
-    Emulate(Refused),
+    /// Run a kernel on the CPU, watch what it does, and compare what comes out
+    Emulate(EmulateArgs),
     /// Not offered yet
     #[command(hide = true)]
     Lint(Refused),
@@ -249,6 +248,28 @@ pub struct VerifyArgs {
     /// Not offered yet
     #[arg(long, hide = true)]
     pub task: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct EmulateArgs {
+    /// A file with kernels (.py)
+    #[arg(value_name = "KERNEL", required_unless_present = "lower_batch")]
+    pub kernel: Option<PathBuf>,
+    /// Which kernel of the file [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// With --lower: the type of a parameter (`x_ptr=*f32`, `n=i32`), or a constexpr (`BLOCK=64`)
+    #[arg(long = "arg", value_name = "NAME=TYPE|VALUE")]
+    pub args: Vec<String>,
+    /// Only lower the kernel to the verified IR; prints one line of JSON
+    #[arg(long)]
+    pub lower: bool,
+    /// Lower the kernels that stdin asks for, one line of JSON each ({"file": …, "entry": …, "args": {…}})
+    #[arg(long, conflicts_with_all = ["kernel", "entry", "args", "lower"])]
+    pub lower_batch: bool,
+    /// With --lower: print the kernel's IR, in TTIR's syntax
+    #[arg(long, value_name = "ir|ttir", requires = "lower")]
+    pub dump: Option<String>,
 }
 
 #[derive(Args, Debug)]

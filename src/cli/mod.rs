@@ -4,6 +4,7 @@
 mod args;
 mod bundle;
 mod completions;
+mod emulate;
 mod exit;
 mod explain;
 mod inspect;
@@ -85,7 +86,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Plan(args)) => plan(args, cancel),
         Some(Verb::Verify(args)) => verify(args, cancel),
         Some(Verb::Mutate(args)) => mutate::run(args),
-        Some(Verb::Emulate(_)) => refused("emulate"),
+        Some(Verb::Emulate(args)) => emulate::run(&args, cancel),
         Some(Verb::Lint(_)) => refused("lint"),
         Some(Verb::Convert(_)) => refused("convert"),
         Some(Verb::Repair(_)) => refused("repair"),

@@ -3,7 +3,7 @@
 use super::builtins::Builtin;
 use super::types::Scalar;
 use super::value::{Scope, Val};
-use super::{Frame, Lower};
+use super::{Frame, Lower, dialect};
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::source::Span;
@@ -39,6 +39,10 @@ impl<'a> Args<'a> {
 
 impl<'a> Lower<'a, '_> {
     pub fn call_expr(&mut self, span: Span, func: &'a Expr, args: &'a [Expr], keywords: &'a [Keyword]) -> Result<Val<'a>> {
+        let path = if self.names.dialect { self.names.path(func) } else { None };
+        if let Some(offset) = dialect::unwrapped(path.as_deref(), args) {
+            return self.expr(offset);
+        }
         let callee = self.expr(func)?;
         // Triton evaluates keyword arguments before positional ones.
         let mut named = Vec::with_capacity(keywords.len());
@@ -61,7 +65,12 @@ impl<'a> Lower<'a, '_> {
         self.b.span = span;
         match callee {
             Val::Function(function) => self.call_jit(span, function, positional, named),
-            Val::Builtin(builtin) => self.call_builtin(span, builtin, positional, named),
+            Val::Builtin(builtin) => {
+                if self.names.dialect {
+                    positional = self.without_offsets(span, builtin.name, positional)?;
+                }
+                self.call_builtin(span, builtin, positional, named)
+            }
             Val::Method(object, builtin) => {
                 positional.insert(0, Arg { val: *object, span: func.span });
                 self.call_builtin(span, builtin, positional, named)

@@ -8,6 +8,7 @@
 //! * `names` — imports, functions and globals of the module; `value` — what a name stands for
 //! * `flow` — statements; `expr` — expressions; `call` — argument binding and inlining
 //! * `types`, `ops`, `cast` — promotion, arithmetic, conversions
+//! * `dialect` — files written for a CPU emulator of `triton.language`
 //! * `builtins` — one file a family of `triton.language` functions, behind one table
 //!
 //! Does not catch: what only a target rejects (shared memory, register pressure).
@@ -16,6 +17,7 @@ mod builder;
 mod builtins;
 mod call;
 mod cast;
+pub mod dialect;
 mod expr;
 mod flow;
 mod names;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::dialect::{is_common, is_dialect};
 use super::types::Scalar;
 use super::value::Val;
 use crate::diag::{Diagnostic, Result, codes};
@@ -31,12 +32,14 @@ pub enum Global<'a> {
 
 pub struct Names<'a> {
     pub file: Arc<SourceFile>,
+    /// Whether the file is in the emulator dialect.
+    pub dialect: bool,
     globals: BTreeMap<&'a str, Global<'a>>,
 }
 
 impl<'a> Names<'a> {
     pub fn of(module: &'a Module) -> Names<'a> {
-        let mut names = Names { file: module.file.clone(), globals: BTreeMap::new() };
+        let mut names = Names { file: module.file.clone(), dialect: is_dialect(module), globals: BTreeMap::new() };
         for stmt in &module.body {
             match &stmt.kind {
                 StmtKind::Import(list) => {
@@ -53,19 +56,23 @@ impl<'a> Names<'a> {
                 StmtKind::ImportFrom { module, names: list, level } => {
                     for (name, alias) in list {
                         let dots = ".".repeat(*level as usize);
-                        let path = format!("{dots}{module}.{name}");
+                        let path = match name.as_str() {
+                            "tl" if is_common(module) => "triton.language".to_owned(),
+                            _ => format!("{dots}{module}.{name}"),
+                        };
                         names.globals.insert(alias.as_ref().unwrap_or(name), Global::Import(path));
                     }
                 }
                 StmtKind::Function(function) => {
-                    let jit = function.decorators.iter().any(|d| names.is_jit(d));
+                    let jit = names.dialect || function.decorators.iter().any(|d| names.is_jit(d));
                     let global = if jit { Global::Jit(function) } else { Global::Plain(function.name_span) };
                     names.globals.insert(&function.name, global);
                 }
                 StmtKind::Assign { targets, value } => {
                     for target in targets {
                         if let Some(name) = target.as_name() {
-                            let global = names.constexpr(value).map_or(Global::Other(stmt.span), Global::Constexpr);
+                            let value = names.constexpr(value).or_else(|| names.dialect.then(|| names.constant(value)).flatten());
+                            let global = value.map_or(Global::Other(stmt.span), Global::Constexpr);
                             names.globals.insert(name, global);
                         }
                     }
@@ -134,6 +141,11 @@ impl<'a> Names<'a> {
         if !self.is_constexpr(func) {
             return None;
         }
+        self.constant(args.first()?)
+    }
+
+    /// The value of an expression over constants of the module.
+    fn constant(&self, expr: &Expr) -> Option<Constant> {
         let known: BTreeMap<String, Constant> = self
             .globals
             .iter()
@@ -142,7 +154,7 @@ impl<'a> Names<'a> {
                 _ => None,
             })
             .collect();
-        eval::evaluate(&self.file, args.first()?, &known).ok()
+        eval::evaluate(&self.file, expr, &known).ok()
     }
 
     /// The kernel of a name.
