@@ -385,8 +385,11 @@ impl<'t> Parser<'t> {
         Ok(Region { args, insts, yields })
     }
 
-    /// `^bb0(%a: type, …):`.
+    /// `^bb0(%a: type, …):`; a block without arguments needs no label.
     fn region_label(&mut self) -> Result<Vec<Value>> {
+        if !self.peek("^") {
+            return Ok(Vec::new());
+        }
         self.label()?;
         let args = if self.eat("(") { self.typed_list(")")? } else { Vec::new() };
         self.expect(":")?;

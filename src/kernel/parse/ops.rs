@@ -404,7 +404,8 @@ impl<'t> Parser<'t> {
     }
 
     fn while_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
-        let (names, init) = self.carried()?;
+        // MLIR leaves an empty list out.
+        let (names, init) = if self.peek("(") { self.carried()? } else { (Vec::new(), Vec::new()) };
         self.expect(":")?;
         let from = self.type_list()?;
         self.expect("->")?;

@@ -279,7 +279,8 @@ impl<'k> Printer<'k> {
             InstKind::While { init, before, after } => {
                 let carried = before.args.iter().zip(init);
                 let carried: Vec<String> = carried.map(|(&arg, &init)| format!("{} = {}", self.v(arg), self.v(init))).collect();
-                put!(self, "scf.while ({}) : ({}) -> ({}) {{\n", carried.join(", "), self.types(init), self.types(&inst.results));
+                let carried = if carried.is_empty() { String::new() } else { format!(" ({})", carried.join(", ")) };
+                put!(self, "scf.while{carried} : ({}) -> ({}) {{\n", self.types(init), self.types(&inst.results));
                 let condition = match before.yields.split_first() {
                     Some((condition, [])) => format!("scf.condition({})", self.v(*condition)),
                     Some((condition, rest)) => {
@@ -290,10 +291,8 @@ impl<'k> Printer<'k> {
                 self.region(before, &condition);
                 self.line();
                 self.out.push_str("} do {\n");
-                self.line();
-                if after.args.is_empty() {
-                    self.out.push_str("^bb0:\n");
-                } else {
+                if !after.args.is_empty() {
+                    self.line();
                     put!(self, "^bb0({}):\n", self.typed(&after.args));
                 }
                 // MLIR wants a block that is not empty, and finds the yield of nothing only in other loops.
