@@ -1,6 +1,6 @@
 //! Loads and stores through pointers.
 //!
-//! Cache and eviction hints do not change values and are ignored. A bool element is loaded and
+//! Cache and eviction hints do not change values: they are looked at as far as Triton does, then forgotten. A bool element is loaded and
 //! stored as an i1 (Triton goes through i8: the element is one byte, 0 or 1).
 
 use super::{Builtin, Lower, block_ptr, member_function};
@@ -31,7 +31,22 @@ fn pointer<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<(Tensor, Sc
     }
 }
 
-fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Result<()> {
+/// Refuses a cache modifier or an eviction policy that Triton does not know.
+fn cache_hints(lower: &Lower<'_, '_>, args: &Args<'_>) -> Result<()> {
+    let modifiers: &[&str] =
+        if args.builtin.name == "load" { &["", ".ca", ".cg", ".cv"] } else { &["", ".wb", ".cg", ".cs", ".wt"] };
+    let policies: &[&str] = &["", "evict_last", "evict_first"];
+    for (param, known) in [("cache_modifier", modifiers), ("eviction_policy", policies)] {
+        if let Some(given) = lower.str_arg(args, param)?
+            && !known.contains(&given.as_str())
+        {
+            return Err(lower.rejected(args.span, format!("the {} `{given}`", param.replace('_', " "))));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Result<()> {
     if mask.ty.scalar.is_bool() {
         return Ok(());
     }
@@ -68,7 +83,12 @@ fn load<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     if mask.as_ref().is_some_and(|m| m.ty.shape != ptr.ty.shape) {
         return Err(lower.type_error(args.span, "mask and pointer do not broadcast to one shape"));
     }
-    let kind = InstKind::Load { ptr: ptr.value, mask: mask.map(|m| m.value), other: other.map(|o| o.value) };
+    cache_hints(lower, args)?;
+    let (ptr, mask, other) = (ptr.value, mask.map(|m| m.value), other.map(|o| o.value));
+    let kind = match lower.bool_arg(args, "volatile", false)? {
+        true => InstKind::VolatileLoad { ptr, mask, other },
+        false => InstKind::Load { ptr, mask, other },
+    };
     let value = lower.b.inst(kind, ty.ir());
     Ok(Val::Tensor(lower.tensor(value, ty)))
 }
@@ -105,6 +125,7 @@ fn store<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
         value = fit(lower, "value", value)?;
         mask = mask.map(|m| fit(lower, "mask", m)).transpose()?;
     }
+    cache_hints(lower, args)?;
     let value = lower.cast(args.span, &value, element)?;
     lower.b.effect(InstKind::Store { ptr: ptr.value, value: value.value, mask: mask.map(|m| m.value) });
     Ok(Val::Const(crate::syntax::Constant::None))

@@ -4,6 +4,7 @@
 //! in its `TABLE`. A parameter is `"name"`, `"name="` when it may be left out, `"*name"` when it takes
 //! all remaining positional arguments.
 
+mod atomic;
 mod block_ptr;
 mod control;
 mod convert;
@@ -52,9 +53,10 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 10] = [
+static TABLES: [&[Builtin]; 11] = [
     create::TABLE,
     memory::TABLE,
+    atomic::TABLE,
     block_ptr::TABLE,
     descriptor::TABLE,
     math::TABLE,
@@ -113,17 +115,9 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 static NOT_SUPPORTED: &[&str] = &[
     "aggregate_replace",
     "associative_scan",
-    "atomic_add",
-    "atomic_and",
-    "atomic_cas",
     "atomic_load",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
     "atomic_poll",
     "atomic_store",
-    "atomic_xchg",
-    "atomic_xor",
     "bitonic_merge",
     "block_type",
     "cat",
