@@ -119,6 +119,7 @@ codes! {
     NPU_DOT_TYPE = "N022", Bug, "operand type that the NPU's dot lacks";
     NPU_FUNCTION_TYPE = "N023", Bug, "function of a type that the NPU lacks";
     NPU_FP8 = "N024", Bug, "8-bit float on an NPU";
+    NPU_ATOMIC = "N025", Bug, "atomic addition of a type that the NPU lacks";
 
     GPU_SHARED_MEMORY = "G001", Bug, "blocks exceed shared memory";
     GPU_REGISTERS = "G002", Bug, "blocks exceed registers";

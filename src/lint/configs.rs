@@ -1,13 +1,9 @@
-//! The configurations of `@triton.autotune`: what each gives to constexprs, `num_warps` and `num_stages`.
+//! The calls of `@triton.autotune` and of its `triton.Config`s, as text.
 //!
-//! `configs=[triton.Config({"BM": 64}, num_warps=8), …]`, in the decorator or under a name of the module. Lists
-//! that are computed are not read.
+//! `configs=[triton.Config({"BM": 64}, num_warps=8), …]`, in the decorator or under a name of the module. Calls inside
+//! of lists that are computed are not seen; their values are ([`crate::kernel::lower::decorators`]).
 
-use std::collections::BTreeMap;
-
-use super::specialise::constant;
 use super::subject::{Call, Function, Subject};
-use crate::syntax::Constant;
 use crate::syntax::ast::{Expr, ExprKind, StmtKind};
 
 /// The call of a decorator `@triton.autotune(…)`.
@@ -39,28 +35,4 @@ fn global<'a>(subject: &Subject<'a>, wanted: &str) -> Option<&'a Expr> {
         StmtKind::Assign { targets, value } if targets.iter().any(|t| t.as_name() == Some(wanted)) => Some(value),
         _ => None,
     })
-}
-
-/// What each config gives.
-pub fn of(subject: &Subject<'_>, function: &Function<'_>) -> Vec<BTreeMap<String, Constant>> {
-    let mut found = Vec::new();
-    for call in calls(subject, function) {
-        let mut config = BTreeMap::new();
-        if let Some(ExprKind::Dict(pairs)) = call.argument("kwargs", 0).map(|e| &e.kind) {
-            for (key, value) in pairs {
-                if let (Some(ExprKind::Str(name)), Some(value)) = (key.as_ref().map(|k| &k.kind), constant(subject, value)) {
-                    config.insert(name.clone(), value);
-                }
-            }
-        }
-        for name in ["num_warps", "num_stages"] {
-            if let Some(value) =
-                call.keywords.iter().find(|k| k.name.as_deref() == Some(name)).and_then(|k| constant(subject, &k.value))
-            {
-                config.insert(name.to_owned(), value);
-            }
-        }
-        found.push(config);
-    }
-    found
 }

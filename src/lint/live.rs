@@ -42,6 +42,17 @@ pub fn each<'k>(kernel: &'k Kernel, f: &mut impl FnMut(&'k Inst)) {
     }
 }
 
+/// The pointer of a load or store, and which it is.
+pub fn access(inst: &Inst) -> Option<(Value, &'static str)> {
+    if let InstKind::Load { ptr, mask: _, other: _ } | InstKind::VolatileLoad { ptr, mask: _, other: _ } = &inst.kind {
+        Some((*ptr, "load"))
+    } else if let InstKind::Store { ptr, value: _, mask: _ } = &inst.kind {
+        Some((*ptr, "store"))
+    } else {
+        None
+    }
+}
+
 /// The peak over values that lie in one of the places.
 pub fn peak(kernel: &Kernel, counted: &[Place]) -> Peak {
     let places = places(kernel);

@@ -6,8 +6,8 @@
 //! begins with is a pointer to fp32, one named like a small real number (`eps`, `scale`) is fp32, another an
 //! int32. A note of each finding says which configuration it belongs to.
 //!
-//! Does not catch: configs that are computed, constexprs from `@triton.heuristics`; then the kernel is not
-//! judged by these rules, and that is said.
+//! Does not catch: configs and heuristics that ask for run-time values; then the kernel is not judged by these
+//! rules, and that is said. Helpers of other files are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use super::flow;
 use super::subject::{Function, Subject};
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
-use crate::kernel::{ArgSpec, Kernel, Specialization, Target, Verified, compile};
+use crate::kernel::lower::decorators::{self, Meta};
+use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Target, Verified, compile_sources};
+use crate::launch::signature;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::{Constant, eval};
 
 /// One entry kernel, specialised and lowered.
@@ -53,15 +54,16 @@ const REAL: &[&str] = &[
 ];
 
 /// What a config gives: constexprs, `num_warps`, `num_stages`.
-type Config = BTreeMap<String, Constant>;
+type Config = BTreeMap<String, ArgSpec>;
 
 /// The specialisations of every entry, and what stands in the way of the others.
 pub fn all<'a>(subject: &Subject<'a>, request: &Request) -> (Vec<Lowered<'a>>, Vec<Diagnostic>) {
     let (mut lowered, mut problems) = (Vec::new(), Vec::new());
+    let mut sources = Sources::single(subject.module.clone());
     for function in subject.functions.iter().filter(|f| f.entry && is_kernel(f)) {
         let mut told = BTreeSet::new();
-        for config in configs(subject, function, request) {
-            match one(subject, function, &config, request) {
+        for config in configs(subject, function, request, &mut sources) {
+            match one(subject, function, &config, request, &mut sources) {
                 Ok(kernel) => lowered.push(kernel),
                 Err(problem) => {
                     if told.insert(problem.message.clone()) {
@@ -83,19 +85,16 @@ fn is_kernel(function: &Function<'_>) -> bool {
     !returns
 }
 
-fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request) -> Vec<Config> {
-    let given = request.args.iter().filter_map(|(name, spec)| match spec {
-        ArgSpec::Constexpr(value) => Some((name.clone(), value.clone())),
-        ArgSpec::Pointer(_) | ArgSpec::Int { bits: _ } | ArgSpec::Float => None,
-    });
-    let base: Config = given.collect();
-    let of_launches: Vec<Config> = subject
-        .launches
-        .iter()
-        .filter(|launch| launch.kernel == function.def.name)
-        .map(|launch| launch.named.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
-        .collect();
-    let of_autotune = super::configs::of(subject, function);
+fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request, sources: &mut Sources) -> Vec<Config> {
+    let given =
+        request.args.iter().filter(|(_, spec)| matches!(spec, ArgSpec::Constexpr(_) | ArgSpec::Type(_) | ArgSpec::Function(_)));
+    let base: Config = given.cloned().collect();
+    let constant = |(name, value): (&&str, &Constant)| ((*name).to_owned(), ArgSpec::Constexpr(value.clone()));
+    let launches = subject.launches.iter().filter(|launch| launch.kernel == function.def.name);
+    let of_launches: Vec<Config> = launches.map(|launch| launch.named.iter().map(constant).collect()).collect();
+    // What cannot be evaluated leaves constexprs without values, and that is said.
+    let decorators = decorators::decorators(sources, &function.def.name).unwrap_or_default();
+    let of_autotune: Vec<Config> = decorators.autotune.iter().flat_map(|a| &a.configs).map(of_config).collect();
     let mut all: Vec<Config> = match (of_autotune.is_empty(), of_launches.is_empty()) {
         (false, _) => {
             // A launch gives what the configs leave open.
@@ -107,9 +106,27 @@ fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request) ->
     };
     for config in &mut all {
         config.extend(base.clone());
+        if !decorators.heuristics.is_empty() {
+            let meta: Vec<(String, Meta)> = config.iter().filter_map(|(name, spec)| Some((name.clone(), meta(spec)?))).collect();
+            config.extend(decorators::heuristics(sources, &function.def.name, &meta).unwrap_or_default());
+        }
     }
     all.dedup();
     all
+}
+
+fn of_config(config: &decorators::Config) -> Config {
+    let number = |name: &str, value: Option<i64>| value.map(|n| (name.to_owned(), ArgSpec::Constexpr(Constant::Int(n))));
+    let warps = [number("num_warps", config.num_warps), number("num_stages", config.num_stages)];
+    config.kwargs.iter().cloned().chain(warps.into_iter().flatten()).collect()
+}
+
+fn meta(spec: &ArgSpec) -> Option<Meta> {
+    match spec {
+        ArgSpec::Constexpr(value) => Some(Meta::Constant(value.clone())),
+        ArgSpec::Type(dtype) => Some(Meta::Type(*dtype)),
+        _ => None,
+    }
 }
 
 fn one<'a>(
@@ -117,6 +134,7 @@ fn one<'a>(
     function: &Function<'a>,
     config: &Config,
     request: &Request,
+    sources: &mut Sources,
 ) -> Result<Lowered<'a>, Box<Diagnostic>> {
     let pointers = flow::bases(subject, function);
     let mut args = Vec::new();
@@ -127,7 +145,7 @@ fn one<'a>(
         if let Some((_, given)) = request.args.iter().find(|(known, _)| known == name) {
             args.push((name.to_owned(), given.clone()));
         } else if let Some(value) = config.get(name) {
-            args.push((name.to_owned(), ArgSpec::Constexpr(value.clone())));
+            args.push((name.to_owned(), value.clone()));
         } else if let Some(default) = &param.default {
             if eval::evaluate(&subject.module.file, default, &subject.constants).is_err() {
                 missing.push(name);
@@ -153,7 +171,7 @@ fn one<'a>(
         return Err(Box::new(diagnostic));
     }
     let spec = Specialization { args, target: Target { power_of_two: false, ..Target::default() } };
-    let kernel = compile(subject.module, &function.def.name, &spec).map_err(|mut error| {
+    let kernel = compile_sources(sources, &function.def.name, &spec).map_err(|mut error| {
         // What we cannot lower is no fault of the kernel.
         if error.class() != crate::diag::Class::Bug {
             error.severity = crate::diag::Severity::Advice;
@@ -162,10 +180,10 @@ fn one<'a>(
         error
     })?;
     let int = |name: &str, otherwise: i64| match config.get(name) {
-        Some(Constant::Int(i)) => *i,
+        Some(ArgSpec::Constexpr(Constant::Int(i))) => *i,
         _ => otherwise,
     };
-    let shown: Vec<String> = config.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let shown: Vec<String> = config.iter().map(|(name, value)| format!("{name}={}", signature::text(value))).collect();
     let uses_dot = super::live::uses_dot(&kernel);
     Ok(Lowered {
         name: &function.def.name,
@@ -176,12 +194,4 @@ fn one<'a>(
         uses_dot,
         span: function.def.name_span,
     })
-}
-
-/// The value of a keyword, when it is a constant.
-pub(super) fn constant(subject: &Subject<'_>, expr: &Expr) -> Option<Constant> {
-    if let ExprKind::None = expr.kind {
-        return None;
-    }
-    eval::evaluate(&subject.module.file, expr, &subject.constants).ok()
 }

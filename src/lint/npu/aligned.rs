@@ -4,8 +4,8 @@
 //! is moved with its padding. Source: triton-ascend's programming guide (tail-axis alignment).
 //! Does not catch: rows that begin at odd addresses.
 
-use crate::kernel::ir::InstKind;
-use crate::lint::live::each;
+use crate::kernel::ir::Elem;
+use crate::lint::live::{access, each};
 use crate::lint::rule::Found;
 use crate::lint::specialise::Lowered;
 use crate::target::Target;
@@ -13,13 +13,9 @@ use crate::target::Target;
 pub fn check(lowered: &Lowered<'_>, target: &Target, found: &mut Found<'_>) {
     let alignment = if lowered.uses_dot { 512 } else { 32 };
     each(&lowered.kernel, &mut |inst| {
-        let pointer = match &inst.kind {
-            InstKind::Load { ptr, mask: _, other: _ } => *ptr,
-            InstKind::Store { ptr, value: _, mask: _ } => *ptr,
-            _ => return,
-        };
+        let Some((pointer, _)) = access(inst) else { return };
         let ty = lowered.kernel.ty(pointer);
-        let (Some(tail), crate::kernel::ir::Elem::Ptr(to)) = (ty.shape.last(), ty.elem) else { return };
+        let (Some(tail), Elem::Ptr(to)) = (ty.shape.last(), ty.elem) else { return };
         let bytes = tail * to.size();
         if bytes % alignment != 0 {
             let message =

@@ -54,4 +54,5 @@ pub static RULES: &[Rule] = &[
     lowered(&codes::NPU_DOT_TYPE, Applies::Ascend(Error), dtypes::dot),
     lowered(&codes::NPU_FUNCTION_TYPE, Applies::Ascend(Error), dtypes::function),
     lowered(&codes::NPU_FP8, Applies::Ascend(Error), dtypes::fp8),
+    lowered(&codes::NPU_ATOMIC, Applies::Ascend(Error), dtypes::atomic),
 ];
