@@ -91,11 +91,10 @@ impl Report {
         if let Some(data) = self.on_data.as_ref().filter(|data| data.word != Word::Verified) {
             reasons.push(format!("on the given data it is {}", data.word.as_str()));
         }
-        if !self.problems.is_empty() {
-            reasons.push(match self.problems.len() {
-                1 => "1 problem".to_owned(),
-                n => format!("{n} problems"),
-            });
+        match self.problems.iter().filter(|problem| problem.is_error()).count() {
+            0 => {}
+            1 => reasons.push("1 problem".to_owned()),
+            n => reasons.push(format!("{n} problems")),
         }
         reasons
     }
