@@ -33,6 +33,7 @@ pub fn cast(kind: CastKind, from: Elem, to: Elem, a: &Cell, pool: &mut Pool) -> 
         }
         CastKind::FloatExt | CastKind::FloatTrunc => resize(to, a, pool),
         CastKind::Bitcast => return bitcast(from, to, a),
+        CastKind::PtrToInt | CastKind::IntToPtr => return Err("a pointer as an integer"),
     })
 }
 

@@ -4,9 +4,12 @@
 //! in its `TABLE`. A parameter is `"name"`, `"name="` when it may be left out, `"*name"` when it takes
 //! all remaining positional arguments.
 
+mod atomic;
+mod block_ptr;
 mod control;
 mod convert;
 mod create;
+mod descriptor;
 mod dot;
 mod math;
 mod memory;
@@ -50,8 +53,19 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 8] =
-    [create::TABLE, memory::TABLE, math::TABLE, reduce::TABLE, shape::TABLE, convert::TABLE, dot::TABLE, control::TABLE];
+static TABLES: [&[Builtin]; 11] = [
+    create::TABLE,
+    memory::TABLE,
+    atomic::TABLE,
+    block_ptr::TABLE,
+    descriptor::TABLE,
+    math::TABLE,
+    reduce::TABLE,
+    shape::TABLE,
+    convert::TABLE,
+    dot::TABLE,
+    control::TABLE,
+];
 
 fn find(name: &str) -> Option<&'static Builtin> {
     TABLES.iter().copied().flatten().find(|builtin| builtin.name == name)
@@ -70,7 +84,7 @@ pub fn triton(member: &str) -> Option<&'static Builtin> {
         },
         Some(_) => return None,
     };
-    if name.starts_with("python.") { None } else { find(name) }
+    if name.contains('.') { None } else { find(name) }
 }
 
 /// A Python function that kernels may call.
@@ -87,6 +101,11 @@ pub fn python(name: &str) -> Option<&'static Builtin> {
     }
 }
 
+/// A method of a tensor descriptor.
+pub fn descriptor_method(name: &str) -> Option<&'static Builtin> {
+    find(&format!("descriptor.{name}"))
+}
+
 /// A method of run-time values.
 pub fn member(name: &str) -> Option<&'static Builtin> {
     find(name).filter(|builtin| builtin.member)
@@ -94,20 +113,11 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 
 /// Members of `triton.language` that Triton has and this language lacks: using one is no mistake.
 static NOT_SUPPORTED: &[&str] = &[
-    "advance",
     "aggregate_replace",
     "associative_scan",
-    "atomic_add",
-    "atomic_and",
-    "atomic_cas",
     "atomic_load",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
     "atomic_poll",
     "atomic_store",
-    "atomic_xchg",
-    "atomic_xor",
     "bitonic_merge",
     "block_type",
     "cat",
@@ -119,8 +129,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "dot_scaled",
     "dtype",
     "expect_zero",
-    "experimental_descriptor_load",
-    "experimental_descriptor_store",
     "flip",
     "float8e4b15",
     "float8e4b8",
@@ -130,9 +138,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "inline_asm_elementwise",
     "interleave",
     "join",
-    "load_tensor_descriptor",
-    "make_block_ptr",
-    "make_tensor_descriptor",
     "map_elementwise",
     "pair_uniform_to_normal",
     "philox",
@@ -149,7 +154,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "sort",
     "split",
     "squeeze",
-    "store_tensor_descriptor",
     "str_to_ty",
     "swizzle2d",
     "target_info",
