@@ -96,6 +96,16 @@ fn examples_of_templates() {
 }
 
 #[test]
+fn examples_of_rules_for_npus() {
+    examples('N');
+}
+
+#[test]
+fn examples_of_rules_for_gpus() {
+    examples('G');
+}
+
+#[test]
 fn examples_of_limits() {
     examples('L');
 }
@@ -109,6 +119,6 @@ fn examples_of_internal_errors() {
 #[test]
 fn every_stage_has_a_test() {
     for code in codes::ALL {
-        assert!("UMSKABCHETLX".contains(&code.id[..1]), "{}", code.id);
+        assert!("UMSKABCHETLXNG".contains(&code.id[..1]), "{}", code.id);
     }
 }
