@@ -9,6 +9,7 @@
 //! whose lanes differ, calls, loops over `index`.
 
 mod cursor;
+mod blocks;
 mod ops;
 mod types;
 

@@ -1,6 +1,6 @@
 //! The names of operations, predicates and precision classes, for the printer and the parser.
 
-use crate::kernel::ir::{CastKind, DotPrecision, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate};
+use crate::kernel::ir::{CastKind, DotPrecision, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, ScaledFormat};
 
 pub(in crate::kernel) fn int_name(op: IntBinary) -> &'static str {
     match op {
@@ -21,6 +21,7 @@ pub(in crate::kernel) fn int_name(op: IntBinary) -> &'static str {
         IntBinary::MinU => "arith.minui",
         IntBinary::MaxS => "arith.maxsi",
         IntBinary::MaxU => "arith.maxui",
+        IntBinary::MulHiU => "tt.mulhiui",
     }
 }
 
@@ -95,6 +96,7 @@ pub(in crate::kernel) fn cast_name(kind: CastKind) -> &'static str {
         CastKind::FloatToIntU => "arith.fptoui",
         CastKind::FloatExt => "arith.extf",
         CastKind::FloatTrunc => "arith.truncf",
+        CastKind::FloatTruncZero => "tt.fp_to_fp",
         CastKind::Bitcast => "tt.bitcast",
     }
 }
@@ -106,5 +108,15 @@ pub(in crate::kernel) fn precision_name(precision: DotPrecision) -> &'static str
         DotPrecision::Tf32x3 => "tf32x3",
         DotPrecision::Bf16x3 => "bf16x3",
         DotPrecision::Bf16x6 => "bf16x6",
+    }
+}
+
+pub(in crate::kernel) fn scaled_format_name(format: ScaledFormat) -> &'static str {
+    match format {
+        ScaledFormat::E2M1 => "e2m1",
+        ScaledFormat::E4M3 => "e4m3",
+        ScaledFormat::E5M2 => "e5m2",
+        ScaledFormat::BF16 => "bf16",
+        ScaledFormat::F16 => "fp16",
     }
 }

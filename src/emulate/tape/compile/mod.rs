@@ -10,6 +10,7 @@ mod control;
 mod flatten;
 mod memory;
 mod patterns;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +22,10 @@ use patterns::{count_uses, defer_loads, fold_dots};
 
 use super::place::{Handover, Item, LAUNCH, PROGRAM, Placer, StreamId, StreamKind, reads};
 use super::split::Form;
-use super::{Code, Conjunct, Dot, DotOperand, Instruction, LoadTile, Program, Reduce, Slot, Sum, Tape, Tile};
+use super::whole::WholeOp;
+use super::{
+    Code, Combine, Conjunct, Dot, DotOperand, Instruction, Known, LoadTile, Program, Reduce, Scan, Slot, Sum, Tape, Tile,
+};
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::Verified;
@@ -291,6 +295,32 @@ impl<'k> Builder<'k> {
             }
             InstKind::Dot { a, b, acc, precision } => self.dot([*a, *b, *acc], *precision, span)?,
             InstKind::Reduce { operands, axis, combine } => return self.reduce(inst, operands, *axis as usize, combine),
+            InstKind::Scan { operands, axis, reverse, combine } => {
+                return self.scan(inst, operands, *axis as usize, *reverse, combine);
+            }
+            InstKind::DotScaled(dot) => self.dot_scaled(dot, inst),
+            InstKind::Gather { source, index, axis } => self.whole(WholeOp::Gather(*axis as usize), &[*source, *index], inst),
+            InstKind::Histogram { value, mask } => {
+                let bins = result_ty.as_ref().map_or(0, |ty| ty.shape[0]);
+                let operands: SmallVec<[Value; 2]> = [Some(*value), *mask].into_iter().flatten().collect();
+                self.whole(WholeOp::Histogram(bins), &operands, inst)
+            }
+            InstKind::Join(a, b) => self.whole(WholeOp::Join, &[*a, *b], inst),
+            InstKind::Cat(a, b) => self.whole(WholeOp::Cat, &[*a, *b], inst),
+            InstKind::Split(v) => {
+                for (half, &result) in inst.results.iter().enumerate() {
+                    let form = self.whole(WholeOp::Half(half), &[*v], inst);
+                    self.forms.insert(result, form);
+                }
+                return Ok(());
+            }
+            InstKind::Unsplat(v) => self.whole(WholeOp::Unsplat, &[*v], inst),
+            InstKind::ClampFloat { value, min, max, keeps_nan } => {
+                self.whole(WholeOp::Clamp { keeps_nan: *keeps_nan }, &[*value, *min, *max], inst)
+            }
+            InstKind::AbsInt(v) => self.whole(WholeOp::AbsInt, &[*v], inst),
+            InstKind::Extern { symbol, operands } => self.whole(WholeOp::Extern(*symbol), operands, inst),
+            InstKind::InlineAsm { asm, operands } => return self.inline_asm(asm, operands, inst),
             InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
             InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
             InstKind::While { init, before, after } => return self.lower_while(inst, init, before, after),

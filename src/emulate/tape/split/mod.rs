@@ -57,7 +57,7 @@ impl Builder<'_> {
                 IntBinary::Add | IntBinary::Sub | IntBinary::Mul => {}
                 IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => {}
                 IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {}
-                IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => {}
+                IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => {}
             }
         }
         let scalar = self.place.is_scalar(a) && self.place.is_scalar(b);
@@ -163,7 +163,7 @@ impl Builder<'_> {
             }
             IntBinary::Mul | IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => {}
             IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {}
-            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => {}
+            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => {}
         }
         let axis = self.common_axis(&[&x, &y])?;
         let at = axis.unwrap_or(0);
