@@ -101,8 +101,6 @@ fn tritons_own_text_is_read() {
         }
     }
     expect_test::expect![[r#"
-        math_0_unary.ttir: the operation `tt.extern_elementwise`
-        math_2_integers.ttir: the operation `math.absi`
         shapes_5_facts.ttir: the operation `ttg.barrier`
     "#]]
     .assert_eq(&unsupported);

@@ -21,6 +21,7 @@
 //!
 //! Not in here: memory spaces, layouts, barriers. The IR describes values, not a machine.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -503,6 +504,9 @@ pub struct Kernel {
     pub values: Vec<ValueData>,
     /// The entry comes first and takes no arguments.
     pub blocks: Vec<Block>,
+    /// Integers that are meant to wrap (`sanitize_overflow=False`, random numbers): wrapping is no fault of theirs.
+    /// The text does not say it: what is read back has none.
+    pub wraps: HashSet<Value>,
     /// What the spans point into: the Python file, or the TTIR text.
     pub source: Arc<SourceFile>,
 }

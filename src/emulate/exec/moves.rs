@@ -109,6 +109,12 @@ pub fn histogram(whole: &Whole, cells: &[&Cell], bins: usize, pool: &mut Pool) -
     flagged(Cell::Ints(IntBlock::dense(Layout::line(bins), counts, None)), vec![flags; bins])
 }
 
+/// The lanes at given places.
+pub fn picked(whole: &Whole, cells: &[&Cell], places: &[u32], pool: &mut Pool) -> Cell {
+    let places: Vec<usize> = places.iter().map(|&place| place as usize).collect();
+    pick(&operand(whole, cells, 0, pool), &places, Layout::row_major(&whole.result_shape))
+}
+
 /// One plane along the first axis.
 pub fn plane(whole: &Whole, cells: &[&Cell], i: usize, pool: &mut Pool) -> Cell {
     let n: usize = whole.result_shape.iter().product();

@@ -16,6 +16,7 @@ impl Machine<'_> {
             WholeOp::Half(half) => Ok(moves::half(whole, &cells, *half, pool)),
             WholeOp::Gather(axis) => Ok(moves::gather(whole, &cells, *axis, pool)),
             WholeOp::Histogram(bins) => Ok(moves::histogram(whole, &cells, *bins, pool)),
+            WholeOp::Pick(places) => Ok(moves::picked(whole, &cells, places, pool)),
             WholeOp::Plane(i) => Ok(moves::plane(whole, &cells, *i, pool)),
             WholeOp::Stack => Ok(moves::stack(whole, &cells, pool)),
             WholeOp::Unsplat => Ok(moves::only(whole, &cells, pool)),

@@ -106,6 +106,8 @@ fn computed(opcode: &Opcode, from: &[u64]) -> u64 {
     }
     let value = match kind {
         Kind::Binary(op) if ty.is_float() => float_binary(*op, ty, *mode, from[0], from[1]),
+        // Twice as wide: not cut to the type's width.
+        Kind::Binary(Binary::MulWide) => return low((int(from[0], ty) * int(from[1], ty)) as u64, 2 * ty.bits()),
         Kind::Binary(op) => int_binary(*op, ty, from[0], from[1]),
         Kind::Unary(op) if ty.is_float() => float_unary(*op, ty, *mode, from[0]),
         Kind::Unary(op) => int_unary(*op, ty, from[0]),
@@ -151,8 +153,7 @@ fn int_binary(op: Binary, ty: Ty, a: u64, b: u64) -> u64 {
         Binary::Sub => x - y,
         Binary::MulLow => x.wrapping_mul(y),
         Binary::MulHigh => x.wrapping_mul(y) >> ty.bits(),
-        // Twice as wide: not cut to the type's width.
-        Binary::MulWide => return low((x * y) as u64, 2 * ty.bits()),
+        Binary::MulWide => x * y,
         // PTX leaves a division by zero unspecified; machines give ones.
         Binary::Div if y == 0 => -1,
         Binary::Div => x / y,

@@ -19,6 +19,8 @@ pub enum WholeOp {
     Gather(usize),
     /// Values and perhaps a mask; the number of bins.
     Histogram(usize),
+    /// The lanes at these places of a block in row-major order.
+    Pick(Arc<[u32]>),
     /// One plane of a block of three axes; planes as such a block.
     Plane(usize),
     Stack,

@@ -48,7 +48,9 @@ impl IntBlock {
     pub fn renormalised(layout: Layout, lanes: Vec<i64>, taints: Taints) -> IntBlock {
         if layout.rank() == 1 && lanes.len() == layout.size(0) && lanes.len() > 1 {
             let step = lanes[1].wrapping_sub(lanes[0]);
-            if lanes.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step) {
+            let last = i128::from(lanes[0]) + i128::from(step) * (lanes.len() as i128 - 1);
+            // Equal steps that wrap around i64 are no line of integers.
+            if last == i128::from(lanes[lanes.len() - 1]) && lanes.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step) {
                 let mut block = IntBlock::affine(lanes.len(), lanes[0], step);
                 block.taints = taints;
                 return block;

@@ -107,8 +107,9 @@ pub fn compile(module: &Module, entry: &str, spec: &Specialization) -> Result<Ve
     };
     let params = lower.bind_entry(function, spec)?;
     lower.entry_body(function)?;
+    let wraps = std::mem::take(&mut lower.b.wraps);
     let (values, blocks) = lower.b.finish();
-    verify(Kernel { name: Arc::from(entry), params, values, blocks, source: module.file.clone() })
+    verify(Kernel { name: Arc::from(entry), params, values, blocks, wraps, source: module.file.clone() })
 }
 
 /// The function being lowered.

@@ -270,6 +270,7 @@ mod tests {
     fn fused_products_round_once() {
         let e = f64::from(f32::EPSILON);
         assert_eq!(f("__nv_fmaf", &[1.0 + e, 1.0 - e, -1.0]), -(e * e));
-        assert_eq!(f("__nv_fmaf_rn", &[1.0 + e, 1.0 + e, -1.0]), 2.0 * e + e * e);
+        assert_eq!(f("__nv_fmaf_rn", &[1.0 + e, 1.0 + e, -1.0]), 2.0 * e);
+        assert_eq!(f("__nv_fmaf_ru", &[1.0 + e, 1.0 + e, -1.0]), 2.0 * e * (1.0 + e));
     }
 }

@@ -1,6 +1,8 @@
 //! `tt.dot` and `tt.reduce`: what they read, and the combine function as code of its own.
 
+use super::flat::Lines;
 use super::*;
+use crate::emulate::tape::whole::{Whole, WholeOp};
 
 impl Builder<'_> {
     fn dot_operand(&mut self, value: Value) -> DotOperand {
@@ -14,8 +16,8 @@ impl Builder<'_> {
         let kernel = self.kernel;
         let elem = |v: Value| kernel.ty(v).elem;
         let (sa, sb) = (&kernel.ty(a).shape, &kernel.ty(b).shape);
-        if sa.len() != 2 || sb.len() != 2 {
-            return Err(self.unsupported(format!("a dot of blocks of {} axes", sa.len()), span));
+        if sa.len() == 3 {
+            return self.batched_dot([a, b, acc], precision, span);
         }
         if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
             return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
@@ -35,19 +37,86 @@ impl Builder<'_> {
         Ok(Form::Cell(self.place.here(Code::Dot(Box::new(dot)), false, span)))
     }
 
-    pub(super) fn reduce(&mut self, inst: &Inst, operands: &[Value], axis: usize, combine: &Region) -> diag::Result<()> {
+    /// A dot of blocks of three axes: one of every pair of planes.
+    fn batched_dot(&mut self, operands: [Value; 3], precision: DotPrecision, span: Span) -> diag::Result<Form> {
         let kernel = self.kernel;
-        let slots: Vec<Slot> = operands.iter().map(|&v| self.cell(v)).collect();
-        let elems: Vec<Elem> = operands.iter().map(|&v| kernel.ty(v).elem).collect();
+        let [a, b, acc] = operands;
+        let (sa, sb) = (&kernel.ty(a).shape, &kernel.ty(b).shape);
+        let elem = |v: Value| kernel.ty(v).elem;
+        if !matches!(elem(acc), Elem::F32 | Elem::F64 | Elem::F16 | Elem::I32) {
+            return Err(self.unsupported(format!("a dot that accumulates in {}", elem(acc)), span));
+        }
+        let slots = operands.map(|v| self.cell(v));
+        let mut planes = Vec::with_capacity(sa[0]);
+        for i in 0..sa[0] {
+            let [a_plane, b_plane, acc_plane] = [0, 1, 2].map(|which| {
+                let ty = kernel.ty(operands[which]);
+                let whole = Whole {
+                    op: WholeOp::Plane(i),
+                    operands: vec![slots[which]],
+                    elems: vec![ty.elem],
+                    shapes: vec![ty.shape.clone()],
+                    result: ty.elem,
+                    result_shape: SmallVec::from_slice(&ty.shape[1..]),
+                };
+                self.place.pure(Code::Whole(Box::new(whole)), false, span)
+            });
+            let dot = Dot {
+                a: DotOperand::Cell(a_plane),
+                b: DotOperand::Cell(b_plane),
+                acc: acc_plane,
+                take_acc: false,
+                m: sa[1],
+                n: sb[2],
+                k: sa[2],
+                precision,
+                elem: elem(a),
+                acc_elem: elem(acc),
+            };
+            planes.push(self.place.here(Code::Dot(Box::new(dot)), false, span));
+        }
+        let ty = kernel.ty(acc);
+        let stack = Whole {
+            op: WholeOp::Stack,
+            elems: vec![ty.elem; planes.len()],
+            shapes: vec![SmallVec::from_slice(&ty.shape[1..]); planes.len()],
+            operands: planes,
+            result: ty.elem,
+            result_shape: ty.shape.clone(),
+        };
+        Ok(Form::Cell(self.place.pure(Code::Whole(Box::new(stack)), false, span)))
+    }
+
+    fn lines(&mut self, operands: &[Value]) -> Lines {
+        let kernel = self.kernel;
+        Lines {
+            slots: operands.iter().map(|&v| self.cell(v)).collect(),
+            elems: operands.iter().map(|&v| kernel.ty(v).elem).collect(),
+            shape: kernel.ty(operands[0]).shape.clone(),
+        }
+    }
+
+    pub(super) fn reduce(&mut self, inst: &Inst, operands: &[Value], axis: usize, combine: &Region) -> diag::Result<()> {
+        let (lines, results) = (self.lines(operands), self.results(inst));
+        self.reduce_lines(lines, axis, combine, results, inst.span)
+    }
+
+    pub(super) fn reduce_lines(
+        &mut self,
+        lines: Lines,
+        axis: usize,
+        combine: &Region,
+        results: Vec<Slot>,
+        span: Span,
+    ) -> diag::Result<()> {
         let known = match known(combine) {
             Some(Known::Float(op)) => Some(op),
             Some(Known::Int(_)) | None => None,
         };
-        let combine = self.combine(combine, "reduce", inst.span)?;
-        let results = self.results(inst);
-        let reduce =
-            Reduce { operands: slots, results, elems, axis, shape: kernel.ty(operands[0]).shape.clone(), known, combine };
-        self.place.here(Code::Reduce(Box::new(reduce)), true, inst.span);
+        let combine = self.combine(combine, "reduce", span)?;
+        let Lines { slots: operands, elems, shape } = lines;
+        let reduce = Reduce { operands, results, elems, axis, shape, known, combine };
+        self.place.here(Code::Reduce(Box::new(reduce)), true, span);
         Ok(())
     }
 
@@ -59,15 +128,24 @@ impl Builder<'_> {
         reverse: bool,
         combine: &Region,
     ) -> diag::Result<()> {
-        let kernel = self.kernel;
-        let slots: Vec<Slot> = operands.iter().map(|&v| self.cell(v)).collect();
-        let elems: Vec<Elem> = operands.iter().map(|&v| kernel.ty(v).elem).collect();
+        let (lines, results) = (self.lines(operands), self.results(inst));
+        self.scan_lines(lines, axis, reverse, combine, results, inst.span)
+    }
+
+    pub(super) fn scan_lines(
+        &mut self,
+        lines: Lines,
+        axis: usize,
+        reverse: bool,
+        combine: &Region,
+        results: Vec<Slot>,
+        span: Span,
+    ) -> diag::Result<()> {
         let known = known(combine);
-        let combine = self.combine(combine, "scan", inst.span)?;
-        let results = self.results(inst);
-        let shape = kernel.ty(operands[0]).shape.clone();
-        let scan = Scan { operands: slots, results, elems, axis, reverse, shape, known, combine };
-        self.place.here(Code::Scan(Box::new(scan)), true, inst.span);
+        let combine = self.combine(combine, "scan", span)?;
+        let Lines { slots: operands, elems, shape } = lines;
+        let scan = Scan { operands, results, elems, axis, reverse, shape, known, combine };
+        self.place.here(Code::Scan(Box::new(scan)), true, span);
         Ok(())
     }
 

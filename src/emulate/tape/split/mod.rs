@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use super::compile::Builder;
 use super::{Code, Conjunct, LoadTile, Slot, Sum, Terms};
+use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::ir::{Elem, IntBinary, Literal, Value};
 use crate::source::Span;
 
@@ -67,7 +68,7 @@ impl Builder<'_> {
     /// The value as a sum, when it has that form or can be given it without work.
     pub fn as_sum(&mut self, value: Value) -> Option<Sum> {
         let ty = self.kernel.ty(value).clone();
-        if !self.place.lazy || ty.elem == Elem::I1 {
+        if !self.place.lazy || ty.elem == Elem::I1 || ty.shape.len() > MAX_RANK {
             return None;
         }
         match self.form(value) {

@@ -4,14 +4,21 @@
 //! in its `TABLE`. A parameter is `"name"`, `"name="` when it may be left out, `"*name"` when it takes
 //! all remaining positional arguments.
 
+mod asm;
 mod control;
 mod convert;
 mod create;
 mod dot;
+mod libdevice;
 mod math;
 mod memory;
+mod moves;
+mod random;
 mod reduce;
+mod scaled;
+mod scan;
 mod shape;
+mod sort;
 
 use smallvec::SmallVec;
 
@@ -20,6 +27,7 @@ use super::call::{Arg, Args};
 use super::types::Scalar;
 use super::value::{Tensor, Val};
 use crate::diag::Result;
+use crate::source::Span;
 use crate::syntax::Constant;
 
 type Lowering = for<'a, 'n> fn(&mut Lower<'a, 'n>, &Args<'a>) -> Result<Val<'a>>;
@@ -50,8 +58,23 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 8] =
-    [create::TABLE, memory::TABLE, math::TABLE, reduce::TABLE, shape::TABLE, convert::TABLE, dot::TABLE, control::TABLE];
+static TABLES: &[&[Builtin]] = &[
+    create::TABLE,
+    memory::TABLE,
+    math::TABLE,
+    reduce::TABLE,
+    shape::TABLE,
+    convert::TABLE,
+    dot::TABLE,
+    control::TABLE,
+    scan::TABLE,
+    moves::TABLE,
+    sort::TABLE,
+    random::TABLE,
+    asm::TABLE,
+    scaled::TABLE,
+    libdevice::TABLE,
+];
 
 fn find(name: &str) -> Option<&'static Builtin> {
     TABLES.iter().copied().flatten().find(|builtin| builtin.name == name)
@@ -61,16 +84,17 @@ fn find(name: &str) -> Option<&'static Builtin> {
 pub fn triton(member: &str) -> Option<&'static Builtin> {
     let name = match member.rsplit_once('.') {
         None => member,
-        Some(("math" | "core" | "standard", name)) => name,
-        Some(("extra.libdevice" | "extra.cuda.libdevice", name)) => match name {
-            "fabs" => "abs",
-            "exp" | "exp2" | "log" | "log2" | "sqrt" | "rsqrt" | "sin" | "cos" | "erf" | "floor" | "ceil" | "fma" | "div_rn"
-            | "sqrt_rn" => name,
-            _ => return None,
-        },
+        Some(("core" | "standard", name)) => name,
+        Some(("random" | "target_info", name)) => name,
+        // Before Triton 3, `tl.math` was libdevice, and kernels still say so.
+        Some(("math", name)) => return find(name).or_else(|| find(&format!("{}{name}", libdevice::PREFIX))),
+        Some(("extra.libdevice" | "extra.cuda.libdevice" | "extra.hip.libdevice" | "libdevice", name)) => {
+            return find(&format!("{}{name}", libdevice::PREFIX));
+        }
+        Some(("extra.cuda" | "extra.cuda.utils", name)) => return find(&format!("extra.{name}")),
         Some(_) => return None,
     };
-    if name.starts_with("python.") { None } else { find(name) }
+    if name.contains('.') { None } else { find(name) }
 }
 
 /// A Python function that kernels may call.
@@ -96,7 +120,6 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 static NOT_SUPPORTED: &[&str] = &[
     "advance",
     "aggregate_replace",
-    "associative_scan",
     "atomic_add",
     "atomic_and",
     "atomic_cas",
@@ -108,62 +131,31 @@ static NOT_SUPPORTED: &[&str] = &[
     "atomic_store",
     "atomic_xchg",
     "atomic_xor",
-    "bitonic_merge",
     "block_type",
-    "cat",
     "condition",
     "const",
     "constexpr_type",
-    "cumprod",
-    "cumsum",
-    "dot_scaled",
     "dtype",
     "expect_zero",
     "experimental_descriptor_load",
     "experimental_descriptor_store",
-    "flip",
     "float8e4b15",
     "float8e4b8",
     "float8e5b16",
-    "gather",
-    "histogram",
-    "inline_asm_elementwise",
-    "interleave",
-    "join",
     "load_tensor_descriptor",
     "make_block_ptr",
     "make_tensor_descriptor",
     "map_elementwise",
-    "pair_uniform_to_normal",
-    "philox",
-    "philox_impl",
     "pi32_t",
-    "rand",
-    "rand4x",
-    "randint",
-    "randint4x",
-    "randn",
-    "randn4x",
-    "random",
     "slice",
-    "sort",
-    "split",
-    "squeeze",
     "store_tensor_descriptor",
     "str_to_ty",
-    "swizzle2d",
-    "target_info",
     "tensor",
     "tensor_descriptor",
     "tensor_descriptor_type",
-    "to_tensor",
-    "topk",
     "TRITON_MAX_TENSOR_NUMEL",
     "tuple",
     "tuple_type",
-    "uint_to_uniform_float",
-    "umulhi",
-    "unsqueeze",
     "void",
 ];
 
@@ -177,8 +169,29 @@ pub fn exists(member: &str) -> bool {
 pub fn is_module(name: &str) -> bool {
     matches!(
         name,
-        "math" | "core" | "standard" | "extra" | "extra.libdevice" | "extra.cuda" | "extra.cuda.libdevice" | "PropagateNan"
+        "math"
+            | "core"
+            | "standard"
+            | "random"
+            | "extra"
+            | "libdevice"
+            | "extra.libdevice"
+            | "extra.cuda"
+            | "extra.cuda.utils"
+            | "extra.cuda.libdevice"
+            | "extra.hip"
+            | "extra.hip.libdevice"
+            | "PropagateNan"
     )
+}
+
+/// Lowers a function of this table with values at hand.
+fn call<'a>(lower: &mut Lower<'a, '_>, span: Span, name: &str, args: Vec<Val<'a>>) -> Result<Val<'a>> {
+    let args = args.into_iter().map(|val| Arg { val, span }).collect();
+    match find(name) {
+        Some(builtin) => lower.call_builtin(span, builtin, args, Vec::new()),
+        None => Err(lower.unsupported(span, format!("`tl.{name}`"))),
+    }
 }
 
 impl<'a> Lower<'a, '_> {
@@ -285,8 +298,8 @@ impl<'a> Lower<'a, '_> {
     }
 }
 
-/// Blocks of more axes are refused.
-pub const MAX_RANK: usize = 16;
+/// Blocks of more axes are refused: as many as a block of the most elements can have of size 2.
+pub const MAX_RANK: usize = 20;
 
 /// Triton's limit for the elements of a block.
 pub const MAX_NUMEL: usize = 1 << 20;
