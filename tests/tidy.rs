@@ -31,6 +31,7 @@ const LAYERS: &[&str] = &[
     "reference",
     "emulate",
     "host",
+    "launch",
     "lint",
     "convert",
     "fuse",

@@ -44,12 +44,10 @@ pub enum Verb {
     Verify(VerifyArgs),
     /// Break templates on purpose and show which mistakes verification catches and names
     Mutate(MutateArgs),
-    /// Not offered yet
-    #[command(hide = true)]
-    Emulate(Refused),
-    /// Not offered yet
-    #[command(hide = true)]
-    Lint(Refused),
+    /// Run a kernel on the CPU, watch what it does, and compare what comes out
+    Emulate(EmulateArgs),
+    /// Look for what a device or its compiler does not take, by static rules
+    Lint(LintArgs),
     /// Not offered yet
     #[command(hide = true)]
     Convert(Refused),
@@ -252,6 +250,28 @@ pub struct VerifyArgs {
 }
 
 #[derive(Args, Debug)]
+pub struct EmulateArgs {
+    /// A file with kernels (.py)
+    #[arg(value_name = "KERNEL", required_unless_present = "lower_batch")]
+    pub kernel: Option<PathBuf>,
+    /// Which kernel of the file [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// With --lower: the type of a parameter (`x_ptr=*f32`, `n=i32`), or a constexpr (`BLOCK=64`)
+    #[arg(long = "arg", value_name = "NAME=TYPE|VALUE")]
+    pub args: Vec<String>,
+    /// Only lower the kernel to the verified IR; prints one line of JSON
+    #[arg(long)]
+    pub lower: bool,
+    /// Lower the kernels that stdin asks for, one line of JSON each ({"file": …, "entry": …, "args": {…}})
+    #[arg(long, conflicts_with_all = ["kernel", "entry", "args", "lower"])]
+    pub lower_batch: bool,
+    /// With --lower: print the kernel's IR, in TTIR's syntax
+    #[arg(long, value_name = "ir|ttir", requires = "lower")]
+    pub dump: Option<String>,
+}
+
+#[derive(Args, Debug)]
 pub struct TemplateArgs {
     #[command(subcommand)]
     pub verb: TemplateVerb,
@@ -328,6 +348,37 @@ pub struct MutateArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct LintArgs {
+    /// Files with kernels (.py), or folders of such files
+    #[arg(value_name = "KERNEL", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The device: sm_90, sm_80, gfx942, ascend910b1 … [default: none; only rules for every device]
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Mend what is mechanical, in the files
+    #[arg(long)]
+    pub fix: bool,
+    /// Print SARIF 2.1.0
+    #[arg(long)]
+    pub sarif: bool,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "sarif")]
+    pub json: bool,
+    /// The value of a constexpr (`BM=64`); launches, configs and defaults in the file give the rest
+    #[arg(long = "constexpr", value_name = "NAME=VALUE")]
+    pub constexprs: Vec<String>,
+    /// The type of a parameter (`x_ptr=*fp16`) [default: pointers to fp32, int32]
+    #[arg(long = "arg", value_name = "NAME=TYPE")]
+    pub args: Vec<String>,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub num_warps: i64,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub num_stages: i64,
 }
 
 /// Which of the registry's shapes.

@@ -18,10 +18,10 @@ pub fn status(class: Class) -> u8 {
     }
 }
 
-/// The status of several findings: 70 before 1 before 4 before 3 before 2.
+/// The status of several findings: 70 before 1 before 4 before 3 before 2. Warnings and advice count for none.
 pub fn combined<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> u8 {
     const ORDER: [Class; 5] = [Class::Internal, Class::Bug, Class::Limit, Class::Unsupported, Class::Usage];
-    let classes: Vec<Class> = diagnostics.into_iter().map(Diagnostic::class).collect();
+    let classes: Vec<Class> = diagnostics.into_iter().filter(|d| d.is_error()).map(Diagnostic::class).collect();
     ORDER.into_iter().find(|class| classes.contains(class)).map_or(OK, status)
 }
 
@@ -41,5 +41,6 @@ mod tests {
         assert_eq!(of(&[&codes::VALUE_MISMATCH, &codes::INTERNAL]), 70);
         assert_eq!(of(&[&codes::SUITE_INVALID, &codes::VALUE_MISMATCH]), 1);
         assert_eq!(of(&[&codes::SUITE_INVALID]), 2);
+        assert_eq!(combined(&[Diagnostic::new(&codes::VALUE_MISMATCH, "").severity(crate::diag::Severity::Warning)]), 0);
     }
 }

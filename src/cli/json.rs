@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::conform::verdict::Verdict;
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Diagnostic, Place, Severity};
 use crate::pipeline::Report;
 
 /// Raised when a reader of the old form would misread the new one.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// The document, with a line break at its end.
 pub fn report(report: &Report) -> String {
@@ -81,7 +81,16 @@ fn verdict(verdict: &Verdict) -> Value {
     })
 }
 
-fn diagnostic(diagnostic: &Diagnostic) -> Value {
+/// As a rendered message begins.
+fn severity(diagnostic: &Diagnostic) -> &'static str {
+    match diagnostic.severity {
+        Severity::Advice => "advice",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+pub(super) fn diagnostic(diagnostic: &Diagnostic) -> Value {
     let place = diagnostic.place.as_ref().map(|place| match place {
         Place::Text { file, span } => {
             let at = file.position(span.start);
@@ -91,7 +100,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
         Place::File { file } => json!({"file": file}),
     });
     json!({
-        "code": diagnostic.code.id, "title": diagnostic.code.title, "message": diagnostic.message, "place": place,
+        "code": diagnostic.code.id, "severity": severity(diagnostic), "title": diagnostic.code.title, "message": diagnostic.message, "place": place,
         "notes": diagnostic.notes, "help": diagnostic.help,
     })
 }

@@ -4,10 +4,12 @@
 mod args;
 mod bundle;
 mod completions;
+mod emulate;
 mod exit;
 mod explain;
 mod inspect;
 mod json;
+mod lint;
 mod mutate;
 mod options;
 mod print;
@@ -85,8 +87,8 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Plan(args)) => plan(args, cancel),
         Some(Verb::Verify(args)) => verify(args, cancel),
         Some(Verb::Mutate(args)) => mutate::run(args),
-        Some(Verb::Emulate(_)) => refused("emulate"),
-        Some(Verb::Lint(_)) => refused("lint"),
+        Some(Verb::Emulate(args)) => emulate::run(&args, cancel),
+        Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Convert(_)) => refused("convert"),
         Some(Verb::Repair(_)) => refused("repair"),
         Some(Verb::Task(_)) => refused("task"),

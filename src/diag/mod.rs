@@ -30,6 +30,18 @@ pub enum Class {
     Internal,
 }
 
+/// How much a message matters to the outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Severity {
+    /// What could be better: a figure, no fault. Decides nothing.
+    Advice,
+    /// What is wrong elsewhere than where it was asked about. Decides nothing.
+    Warning,
+    /// Counts: the exit status follows from its class.
+    #[default]
+    Error,
+}
+
 /// Where a message points.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
@@ -41,10 +53,19 @@ pub enum Place {
     File { file: String },
 }
 
+impl Place {
+    /// A span of a text; one of joined files is told as one of the file it comes from.
+    pub fn text(file: &Arc<SourceFile>, span: Span) -> Place {
+        let (file, span) = file.origin(span);
+        Place::Text { file, span }
+    }
+}
+
 /// One message.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     pub code: &'static Code,
+    pub severity: Severity,
     /// One sentence without a full stop: what is wrong, with the values that make it wrong.
     pub message: String,
     pub place: Option<Place>,
@@ -58,11 +79,12 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     pub fn new(code: &'static Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, message: message.into(), place: None, related: Vec::new(), notes: Vec::new(), help: None }
+        let severity = Severity::Error;
+        Diagnostic { code, severity, message: message.into(), place: None, related: Vec::new(), notes: Vec::new(), help: None }
     }
 
     pub fn at(mut self, file: &Arc<SourceFile>, span: Span) -> Diagnostic {
-        self.place = Some(Place::Text { file: file.clone(), span });
+        self.place = Some(Place::text(file, span));
         self
     }
 
@@ -89,6 +111,15 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
+    }
+
+    pub fn severity(mut self, severity: Severity) -> Diagnostic {
+        self.severity = severity;
+        self
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
     }
 
     pub fn class(&self) -> Class {

@@ -2,15 +2,17 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Class, Diagnostic, Place};
+use super::{Class, Diagnostic, Place, Severity};
 
 /// The whole message, several lines, without a trailing line break. `colour` adds terminal escapes.
 pub fn render(diagnostic: &Diagnostic, colour: bool) -> String {
-    let level = match diagnostic.class() {
-        Class::Bug | Class::Usage => Level::ERROR,
-        Class::Unsupported => Level::ERROR.with_name("unsupported"),
-        Class::Limit => Level::ERROR.with_name("limit"),
-        Class::Internal => Level::ERROR.with_name("internal error"),
+    let level = match (diagnostic.severity, diagnostic.class()) {
+        (Severity::Advice, _) => Level::NOTE.with_name("advice"),
+        (Severity::Warning, _) => Level::WARNING,
+        (Severity::Error, Class::Bug | Class::Usage) => Level::ERROR,
+        (Severity::Error, Class::Unsupported) => Level::ERROR.with_name("unsupported"),
+        (Severity::Error, Class::Limit) => Level::ERROR.with_name("limit"),
+        (Severity::Error, Class::Internal) => Level::ERROR.with_name("internal error"),
     };
     let title = match &diagnostic.place {
         Some(Place::Node { file, node }) => format!("{file}: node {node}: {}", diagnostic.message),

@@ -19,7 +19,12 @@
 //! * `arith.maxnumf` drops a NaN operand, `arith.maximumf` keeps it.
 //! * `tt.dot` accumulates in the accumulator's type; operands are rounded to the precision class.
 //!
-//! Not in here: memory spaces, layouts, barriers. The IR describes values, not a machine.
+//! * An atomic returns the value that the element had before. Lanes of one instruction that meet at one
+//!   element are applied in row-major order, one after the other.
+//! * `tt.divisibility`, `tt.contiguity`, `tt.constancy` on an instruction and `llvm.intr.assume` are promises
+//!   of the program: they change no value, and a run may find them false.
+//!
+//! Not in here: memory spaces, layouts. The IR describes values, not a machine.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -133,6 +138,28 @@ pub struct ValueData {
     pub ty: Type,
     /// The Python variable it was bound to, for messages and `--show`.
     pub name: Option<Arc<str>>,
+    /// What the program promises of it.
+    pub hints: Vec<Hint>,
+}
+
+/// A promise about the lanes of a value, one number an axis (one for a scalar): an attribute of the
+/// instruction that defines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    pub kind: HintKind,
+    pub values: SmallVec<[i64; 2]>,
+    /// Where it is given.
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HintKind {
+    /// `tt.constancy`: groups of that many lanes are equal.
+    Constancy,
+    /// `tt.contiguity`: in groups of that many lanes each is one more than the one before.
+    Contiguity,
+    /// `tt.divisibility`: the first lane of every contiguous group is a multiple.
+    Divisibility,
 }
 
 /// A run-time parameter of the kernel.
@@ -256,6 +283,42 @@ pub enum CastKind {
     /// As `FloatTrunc`, towards zero.
     FloatTruncZero,
     Bitcast,
+    /// A pointer as its address, an i64.
+    PtrToInt,
+    /// An i64 as the address that it is.
+    IntToPtr,
+}
+
+/// What an atomic operation puts in place of the old value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    Add,
+    FAdd,
+    Max,
+    Min,
+    UMax,
+    UMin,
+    And,
+    Or,
+    Xor,
+    Exchange,
+}
+
+/// How an atomic operation orders the accesses around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryOrder {
+    Relaxed,
+    Acquire,
+    Release,
+    AcquireRelease,
+}
+
+/// Among whom an atomic operation is atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryScope {
+    Cta,
+    Gpu,
+    System,
 }
 
 /// The precision class of a dot with fp32 operands.
@@ -478,6 +541,33 @@ pub enum InstKind {
         condition: Value,
         message: Arc<str>,
     },
+    /// `tt.load … {isVolatile = true}`: reads memory as it is at that moment, whoever else writes it.
+    VolatileLoad {
+        ptr: Value,
+        mask: Option<Value>,
+        other: Option<Value>,
+    },
+    /// `tt.atomic_rmw op, order, scope, ptr, value, mask?`.
+    AtomicRmw {
+        op: AtomicOp,
+        order: MemoryOrder,
+        scope: MemoryScope,
+        ptr: Value,
+        value: Value,
+        mask: Option<Value>,
+    },
+    /// `tt.atomic_cas order, scope, ptr, expected, value`.
+    AtomicCas {
+        order: MemoryOrder,
+        scope: MemoryScope,
+        ptr: Value,
+        expected: Value,
+        value: Value,
+    },
+    /// `ttg.barrier all`: orders the accesses of all lanes of the program before it and after it.
+    Barrier,
+    /// `llvm.intr.assume condition`.
+    Assume(Value),
 }
 
 /// How a top-level block ends.

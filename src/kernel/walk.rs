@@ -10,7 +10,8 @@ pub fn operands(kind: &InstKind) -> Vec<Value> {
         InstKind::ProgramId { axis: _ }
         | InstKind::NumPrograms { axis: _ }
         | InstKind::Constant(_)
-        | InstKind::MakeRange { start: _, end: _ } => Vec::new(),
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Barrier => Vec::new(),
         InstKind::Splat(v)
         | InstKind::ExpandDims { value: v, axis: _ }
         | InstKind::Broadcast(v)
@@ -18,14 +19,20 @@ pub fn operands(kind: &InstKind) -> Vec<Value> {
         | InstKind::Reshape(v)
         | InstKind::Unary(_, v)
         | InstKind::Cast(_, v)
-        | InstKind::Assert { condition: v, message: _ } => vec![*v],
+        | InstKind::Assert { condition: v, message: _ }
+        | InstKind::Assume(v) => vec![*v],
         InstKind::AddPtr { ptr: a, offset: b }
         | InstKind::Int(_, a, b)
         | InstKind::Float(_, a, b)
         | InstKind::CompareInt(_, a, b)
         | InstKind::CompareFloat(_, a, b) => vec![*a, *b],
-        InstKind::Load { ptr, mask, other } => [Some(*ptr), *mask, *other].into_iter().flatten().collect(),
-        InstKind::Store { ptr, value, mask } => [Some(*ptr), Some(*value), *mask].into_iter().flatten().collect(),
+        InstKind::Load { ptr, mask, other } | InstKind::VolatileLoad { ptr, mask, other } => {
+            [Some(*ptr), *mask, *other].into_iter().flatten().collect()
+        }
+        InstKind::Store { ptr, value, mask } | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr, value, mask } => {
+            [Some(*ptr), Some(*value), *mask].into_iter().flatten().collect()
+        }
+        InstKind::AtomicCas { order: _, scope: _, ptr, expected, value } => vec![*ptr, *expected, *value],
         InstKind::Fma(a, b, c)
         | InstKind::Select { condition: a, then: b, other: c }
         | InstKind::Dot { a, b, acc: c, precision: _ } => vec![*a, *b, *c],
@@ -53,7 +60,8 @@ pub fn operands_mut(kind: &mut InstKind, mut f: impl FnMut(&mut Value)) {
         InstKind::ProgramId { axis: _ }
         | InstKind::NumPrograms { axis: _ }
         | InstKind::Constant(_)
-        | InstKind::MakeRange { start: _, end: _ } => {}
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Barrier => {}
         InstKind::Splat(v)
         | InstKind::ExpandDims { value: v, axis: _ }
         | InstKind::Broadcast(v)
@@ -61,14 +69,20 @@ pub fn operands_mut(kind: &mut InstKind, mut f: impl FnMut(&mut Value)) {
         | InstKind::Reshape(v)
         | InstKind::Unary(_, v)
         | InstKind::Cast(_, v)
-        | InstKind::Assert { condition: v, message: _ } => f(v),
+        | InstKind::Assert { condition: v, message: _ }
+        | InstKind::Assume(v) => f(v),
         InstKind::AddPtr { ptr: a, offset: b }
         | InstKind::Int(_, a, b)
         | InstKind::Float(_, a, b)
         | InstKind::CompareInt(_, a, b)
         | InstKind::CompareFloat(_, a, b) => [a, b].into_iter().for_each(f),
-        InstKind::Load { ptr, mask, other } => [Some(ptr), mask.as_mut(), other.as_mut()].into_iter().flatten().for_each(f),
-        InstKind::Store { ptr, value, mask } => [Some(ptr), Some(value), mask.as_mut()].into_iter().flatten().for_each(f),
+        InstKind::Load { ptr, mask, other } | InstKind::VolatileLoad { ptr, mask, other } => {
+            [Some(ptr), mask.as_mut(), other.as_mut()].into_iter().flatten().for_each(f);
+        }
+        InstKind::Store { ptr, value, mask } | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr, value, mask } => {
+            [Some(ptr), Some(value), mask.as_mut()].into_iter().flatten().for_each(f);
+        }
+        InstKind::AtomicCas { order: _, scope: _, ptr, expected, value } => [ptr, expected, value].into_iter().for_each(f),
         InstKind::Fma(a, b, c)
         | InstKind::Select { condition: a, then: b, other: c }
         | InstKind::Dot { a, b, acc: c, precision: _ } => [a, b, c].into_iter().for_each(f),
@@ -134,7 +148,12 @@ pub fn regions(kind: &InstKind) -> Vec<&Region> {
         | InstKind::AbsInt(_)
         | InstKind::Extern { symbol: _, operands: _ }
         | InstKind::InlineAsm { asm: _, operands: _ }
-        | InstKind::Assert { condition: _, message: _ } => Vec::new(),
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier
+        | InstKind::Assume(_) => Vec::new(),
     }
 }
 
@@ -179,14 +198,23 @@ pub fn regions_mut(kind: &mut InstKind) -> Vec<&mut Region> {
         | InstKind::AbsInt(_)
         | InstKind::Extern { symbol: _, operands: _ }
         | InstKind::InlineAsm { asm: _, operands: _ }
-        | InstKind::Assert { condition: _, message: _ } => Vec::new(),
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier
+        | InstKind::Assume(_) => Vec::new(),
     }
 }
 
 /// Whether an instruction itself loads or stores; its regions are not asked.
 pub fn touches_memory(kind: &InstKind) -> bool {
     match kind {
-        InstKind::Load { ptr: _, mask: _, other: _ } | InstKind::Store { ptr: _, value: _, mask: _ } => true,
+        InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ } => true,
         InstKind::ProgramId { axis: _ }
         | InstKind::NumPrograms { axis: _ }
         | InstKind::Constant(_)
@@ -222,7 +250,58 @@ pub fn touches_memory(kind: &InstKind) -> bool {
         | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
         | InstKind::If { condition: _, then: _, otherwise: _ }
         | InstKind::While { init: _, before: _, after: _ }
-        | InstKind::Assert { condition: _, message: _ } => false,
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::Barrier
+        | InstKind::Assume(_) => false,
+    }
+}
+
+/// Whether a load may not move across an instruction itself: it writes memory, or orders accesses.
+pub fn orders_memory(kind: &InstKind) -> bool {
+    match kind {
+        InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier => true,
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::ExpandDims { value: _, axis: _ }
+        | InstKind::Broadcast(_)
+        | InstKind::Trans { value: _, order: _ }
+        | InstKind::Reshape(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
+        | InstKind::Reduce { operands: _, axis: _, combine: _ }
+        | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+        | InstKind::If { condition: _, then: _, otherwise: _ }
+        | InstKind::While { init: _, before: _, after: _ }
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::Assume(_) => false,
     }
 }
 
@@ -269,7 +348,12 @@ pub fn is_pure(kind: &InstKind) -> bool {
         | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
         | InstKind::If { condition: _, then: _, otherwise: _ }
         | InstKind::While { init: _, before: _, after: _ }
-        | InstKind::Assert { condition: _, message: _ } => false,
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier
+        | InstKind::Assume(_) => false,
     }
 }
 

@@ -7,6 +7,7 @@
 mod data;
 mod judge;
 mod load;
+pub mod lower;
 mod observe;
 mod operators;
 mod options;

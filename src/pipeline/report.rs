@@ -67,6 +67,7 @@ impl Report {
     pub fn fully_verified(&self) -> bool {
         let kernels = self.verdicts.iter().all(|v| v.word == Word::Verified);
         let on_data = self.on_data.as_ref().is_none_or(|d| d.word == Word::Verified);
-        kernels && on_data && self.problems.is_empty() && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
+        let faultless = self.problems.iter().all(|p| !p.is_error());
+        kernels && on_data && faultless && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
     }
 }

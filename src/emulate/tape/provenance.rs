@@ -83,8 +83,15 @@ impl Flow {
                 self.to(results[0], *then);
                 self.to(results[0], *other);
             }
-            InstKind::Load { ptr, mask: _, other: _ } => self.loads |= self.sets[ptr.0 as usize],
+            InstKind::Load { ptr, mask: _, other: _ } | InstKind::VolatileLoad { ptr, mask: _, other: _ } => {
+                self.loads |= self.sets[ptr.0 as usize]
+            }
             InstKind::Store { ptr, value: _, mask: _ } => self.stores |= self.sets[ptr.0 as usize],
+            InstKind::AtomicRmw { op: _, order: _, scope: _, ptr, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr, expected: _, value: _ } => {
+                self.loads |= self.sets[ptr.0 as usize];
+                self.stores |= self.sets[ptr.0 as usize];
+            }
             InstKind::For { lower: _, upper: _, step: _, init, body } => {
                 self.all(&body.args[1..], init);
                 self.region(body);
@@ -125,7 +132,9 @@ impl Flow {
             | InstKind::InlineAsm { asm: _, operands: _ }
             | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
             | InstKind::Reduce { operands: _, axis: _, combine: _ }
-            | InstKind::Assert { condition: _, message: _ } => {}
+            | InstKind::Assert { condition: _, message: _ }
+            | InstKind::Barrier
+            | InstKind::Assume(_) => {}
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::kernel::ir::{Block, BlockId, Elem, Inst, InstKind, Literal, Region, Terminator, Type, Value, ValueData};
+use crate::kernel::ir::{Block, BlockId, Elem, Hint, Inst, InstKind, Literal, Region, Terminator, Type, Value, ValueData};
 use crate::source::Span;
 
 /// A place to come back to with [`Builder::discard`].
@@ -57,12 +57,17 @@ impl Builder {
     }
 
     pub fn value(&mut self, ty: Type) -> Value {
-        self.values.push(ValueData { ty, name: None });
+        self.values.push(ValueData { ty, name: None, hints: Vec::new() });
         Value(self.values.len() as u32 - 1)
     }
 
     pub fn ty(&self, value: Value) -> &Type {
         &self.values[value.0 as usize].ty
+    }
+
+    /// Adds a promise about a value.
+    pub fn hint(&mut self, value: Value, hint: Hint) {
+        self.values[value.0 as usize].hints.push(hint);
     }
 
     /// Names a value after the variable it is bound to, unless it has a name already.

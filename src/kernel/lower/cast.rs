@@ -30,8 +30,15 @@ impl Lower<'_, '_> {
             (a, b) if a == b => return Ok(tensor.clone()),
             (Scalar::Num(a), Scalar::Num(b)) => (a, b),
             (Scalar::Ptr(_), Scalar::Ptr(_)) => return self.bitcast(span, tensor, to),
-            (Scalar::Ptr(_), Scalar::Num(_)) => return Err(self.unsupported(span, "a pointer as an integer")),
-            (Scalar::Num(_), Scalar::Ptr(_)) => return Err(self.unsupported(span, "an integer as a pointer")),
+            (Scalar::Ptr(_), Scalar::Num(number)) => return self.address(span, tensor, number),
+            (Scalar::Num(number), Scalar::Ptr(_)) => {
+                if Scalar::Num(number).bits() != 64 || number.is_float() {
+                    return Err(self.rejected(span, format!("{} as a pointer; an address has 64 bits", tensor.ty.scalar)));
+                }
+                let ty = tensor.ty.with(to);
+                let value = self.b.inst(InstKind::Cast(CastKind::IntToPtr, tensor.value), ty.ir());
+                return Ok(self.tensor(value, ty));
+            }
         };
         let (a, b) = (Scalar::Num(from).bits(), Scalar::Num(to).bits());
         let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
@@ -82,6 +89,18 @@ impl Lower<'_, '_> {
             // Same bits, other sign: only the front end's type changes.
             std::cmp::Ordering::Equal => Tensor { value: tensor.value, ty: tensor.ty.with(Scalar::Num(to)) },
         })
+    }
+
+    /// A pointer's address, or whether there is one.
+    fn address(&mut self, span: Span, tensor: &Tensor, to: DType) -> Result<Tensor> {
+        if to.is_float() || !matches!(Scalar::Num(to).bits(), 1 | 64) {
+            return Err(self.rejected(span, format!("a pointer as {}; an address has 64 bits", Scalar::Num(to))));
+        }
+        let wide = if to == DType::Bool { DType::I64 } else { to };
+        let ty = tensor.ty.with(Scalar::Num(wide));
+        let value = self.b.inst(InstKind::Cast(CastKind::PtrToInt, tensor.value), ty.ir());
+        let address = self.tensor(value, ty);
+        Ok(if to == DType::Bool { self.not_zero(&address) } else { address })
     }
 
     fn not_zero(&mut self, tensor: &Tensor) -> Tensor {

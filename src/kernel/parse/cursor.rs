@@ -142,7 +142,9 @@ impl<'t> Parser<'t> {
     pub(super) fn skip_attributes(&mut self) -> Result<()> {
         loop {
             if self.peek("{") {
+                let start = self.at;
                 self.skip_balanced('{', '}')?;
+                self.note(start)?;
             } else if self.eat("overflow") || self.eat("fastmath") {
                 self.skip();
                 self.skip_balanced('<', '>')?;
@@ -158,6 +160,8 @@ impl<'t> Parser<'t> {
     /// The text of `key = …` in the attribute dictionary that follows; the dictionary is consumed.
     pub(super) fn attributes(&mut self) -> Result<HashMap<&'t str, &'t str>> {
         let mut map = HashMap::new();
+        self.skip();
+        let open = self.at;
         self.expect("{")?;
         while !self.eat("}") {
             if !map.is_empty() {
@@ -190,6 +194,7 @@ impl<'t> Parser<'t> {
             }
             map.insert(key, self.text[start..self.at].trim());
         }
+        self.note(open)?;
         Ok(map)
     }
 

@@ -2,14 +2,15 @@
 //! operations that the IR has.
 //!
 //! A recursive-descent parser over the text itself, since MLIR's types (`64x32xf32`) do not split into
-//! tokens. Locations, comments, attributes that do not change values (cache hints, divisibility,
-//! `num_stages`) are skipped. Value names live in the region that defines them, as MLIR prints them.
+//! tokens. Locations, comments, attributes that do not change values (cache hints, `num_stages`, divisibility of
+//! parameters) are skipped. Value names live in the region that defines them, as MLIR prints them.
 //!
 //! Does not read: MLIR's generic form (`"arith.addi"(…)`) except for `tt.reduce`, dense constants
 //! whose lanes differ, calls, loops over `index`.
 
 mod cursor;
 mod blocks;
+mod hints;
 mod ops;
 mod types;
 
@@ -34,6 +35,7 @@ pub fn parse(file: &Arc<SourceFile>) -> Result<Verified<Kernel>> {
         scopes: vec![HashMap::new()],
         blocks: HashMap::new(),
         depth: 0,
+        noted: hints::Noted::default(),
     };
     verify(parser.module()?).map_err(|mut error| {
         error.code = &codes::IR_SYNTAX;
@@ -59,6 +61,8 @@ struct Parser<'t> {
     scopes: Vec<HashMap<String, Value>>,
     blocks: HashMap<String, BlockId>,
     depth: usize,
+    /// Attributes of the instruction at hand that mean something.
+    noted: hints::Noted,
 }
 
 impl<'t> Parser<'t> {
@@ -225,7 +229,7 @@ impl<'t> Parser<'t> {
 
     fn define(&mut self, key: String, name: &str, ty: Type) -> Value {
         let numbered = name.chars().all(|c| c.is_ascii_digit());
-        self.values.push(ValueData { ty, name: if numbered { None } else { Some(Arc::from(name)) } });
+        self.values.push(ValueData { ty, name: if numbered { None } else { Some(Arc::from(name)) }, hints: Vec::new() });
         let value = Value(self.values.len() as u32 - 1);
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(key, value);
@@ -327,6 +331,7 @@ impl<'t> Parser<'t> {
         if op.is_empty() {
             return self.error("expected an operation");
         }
+        self.noted = hints::Noted::default();
         let (kind, types) = match self.operation(op)? {
             Some(parsed) => parsed,
             None => {
@@ -348,6 +353,9 @@ impl<'t> Parser<'t> {
         }
         if types.next().is_some() {
             return self.error(format!("`{op}` has more results"));
+        }
+        if let Some(&Value(first)) = results.first() {
+            self.values[first as usize].hints = std::mem::take(&mut self.noted.hints);
         }
         Ok(Inst { kind, results, span: self.span_from(start) })
     }
@@ -385,8 +393,11 @@ impl<'t> Parser<'t> {
         Ok(Region { args, insts, yields })
     }
 
-    /// `^bb0(%a: type, …):`.
+    /// `^bb0(%a: type, …):`; a block without arguments needs no label.
     fn region_label(&mut self) -> Result<Vec<Value>> {
+        if !self.peek("^") {
+            return Ok(Vec::new());
+        }
         self.label()?;
         let args = if self.eat("(") { self.typed_list(")")? } else { Vec::new() };
         self.expect(":")?;

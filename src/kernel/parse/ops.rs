@@ -7,8 +7,8 @@ use smallvec::SmallVec;
 use super::Parser;
 use crate::diag::Result;
 use crate::kernel::ir::{
-    CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal, Region,
-    Type, Value,
+    AtomicOp, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal,
+    MemoryOrder, MemoryScope, Region, Type, Value,
 };
 use crate::kernel::{lower, print};
 
@@ -70,7 +70,7 @@ impl<'t> Parser<'t> {
                     _ => return self.error("a range beyond 32 bits"),
                 }
             }
-            "tt.splat" | "tt.broadcast" | "tt.reshape" | "tt.bitcast" => {
+            "tt.splat" | "tt.broadcast" | "tt.reshape" | "tt.bitcast" | "tt.ptr_to_int" | "tt.int_to_ptr" => {
                 let v = self.operand()?;
                 self.skip_attributes()?;
                 let (_, to) = self.arrow()?;
@@ -78,6 +78,8 @@ impl<'t> Parser<'t> {
                     "tt.splat" => InstKind::Splat(v),
                     "tt.broadcast" => InstKind::Broadcast(v),
                     "tt.reshape" => InstKind::Reshape(v),
+                    "tt.ptr_to_int" => InstKind::Cast(CastKind::PtrToInt, v),
+                    "tt.int_to_ptr" => InstKind::Cast(CastKind::IntToPtr, v),
                     _ => InstKind::Cast(CastKind::Bitcast, v),
                 };
                 (kind, vec![to])
@@ -136,7 +138,11 @@ impl<'t> Parser<'t> {
                 if rest.len() > 2 {
                     return self.error("a load has at most three operands");
                 }
-                let kind = InstKind::Load { ptr: *ptr, mask: rest.first().copied(), other: rest.get(1).copied() };
+                let (ptr, mask, other) = (*ptr, rest.first().copied(), rest.get(1).copied());
+                let kind = match self.noted.volatile {
+                    true => InstKind::VolatileLoad { ptr, mask, other },
+                    false => InstKind::Load { ptr, mask, other },
+                };
                 (kind, vec![ty.with_elem(Elem::of(to))])
             }
             "tt.store" => {
@@ -209,6 +215,25 @@ impl<'t> Parser<'t> {
                 self.ty()?;
                 (InstKind::Assert { condition, message }, Vec::new())
             }
+            "tt.atomic_rmw" | "tt.atomic_cas" => self.atomic(op == "tt.atomic_cas")?,
+            // `gpu.barrier` to Triton 3.6, with the address spaces that it orders after that.
+            "ttg.barrier" | "gpu.barrier" => {
+                if op == "ttg.barrier" {
+                    let spaces = self.word();
+                    if spaces != "all" {
+                        return self.error(format!("a barrier of the address space `{spaces}`"));
+                    }
+                }
+                self.skip_attributes()?;
+                (InstKind::Barrier, Vec::new())
+            }
+            "llvm.intr.assume" => {
+                let condition = self.operand()?;
+                self.skip_attributes()?;
+                self.expect(":")?;
+                self.ty()?;
+                (InstKind::Assume(condition), Vec::new())
+            }
             "tt.reduce" => self.reduce()?,
             "scf.for" => self.for_loop()?,
             "scf.if" => {
@@ -229,6 +254,42 @@ impl<'t> Parser<'t> {
             _ => return self.block_operation(op),
         };
         Ok(Some(parsed))
+    }
+
+    /// `op?, order, scope, operands : (types) -> type`.
+    fn atomic(&mut self, cas: bool) -> Result<(InstKind, Vec<Type>)> {
+        let mut op = AtomicOp::Exchange;
+        if !cas {
+            let word = self.word();
+            let Some(known) = ATOMICS.into_iter().find(|&o| print::atomic_name(o) == word) else {
+                return self.error(format!("the atomic operation `{word}`"));
+            };
+            op = known;
+            self.expect(",")?;
+        }
+        let word = self.word();
+        let Some(order) = ORDERS.into_iter().find(|&o| print::order_name(o) == word) else {
+            return self.error(format!("the memory order `{word}`"));
+        };
+        self.expect(",")?;
+        let word = self.word();
+        let Some(scope) = SCOPES.into_iter().find(|&s| print::scope_name(s) == word) else {
+            return self.error(format!("the memory scope `{word}`"));
+        };
+        self.expect(",")?;
+        let operands = self.operands()?;
+        self.skip_attributes()?;
+        self.expect(":")?;
+        self.type_list()?;
+        self.expect("->")?;
+        let ty = self.ty()?;
+        let kind = match operands.as_slice() {
+            &[ptr, expected, value] if cas => InstKind::AtomicCas { order, scope, ptr, expected, value },
+            &[ptr, value] if !cas => InstKind::AtomicRmw { op, order, scope, ptr, value, mask: None },
+            &[ptr, value, mask] if !cas => InstKind::AtomicRmw { op, order, scope, ptr, value, mask: Some(mask) },
+            other => return self.error(format!("{} operands of an atomic operation", other.len())),
+        };
+        Ok((kind, vec![ty]))
     }
 
     fn comma_operand(&mut self) -> Result<Value> {
@@ -350,7 +411,8 @@ impl<'t> Parser<'t> {
     }
 
     fn while_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
-        let (names, init) = self.carried()?;
+        // MLIR leaves an empty list out.
+        let (names, init) = if self.peek("(") { self.carried()? } else { (Vec::new(), Vec::new()) };
         self.expect(":")?;
         let from = self.type_list()?;
         self.expect("->")?;
@@ -479,3 +541,20 @@ const FLOAT_PREDICATES: [FloatPredicate; 7] = [
 
 const PRECISIONS: [DotPrecision; 5] =
     [DotPrecision::Ieee, DotPrecision::Tf32, DotPrecision::Tf32x3, DotPrecision::Bf16x3, DotPrecision::Bf16x6];
+
+const ATOMICS: [AtomicOp; 10] = [
+    AtomicOp::Add,
+    AtomicOp::FAdd,
+    AtomicOp::Max,
+    AtomicOp::Min,
+    AtomicOp::UMax,
+    AtomicOp::UMin,
+    AtomicOp::And,
+    AtomicOp::Or,
+    AtomicOp::Xor,
+    AtomicOp::Exchange,
+];
+
+const ORDERS: [MemoryOrder; 4] = [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease];
+
+const SCOPES: [MemoryScope; 3] = [MemoryScope::Cta, MemoryScope::Gpu, MemoryScope::System];

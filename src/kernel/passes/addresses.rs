@@ -1,5 +1,6 @@
 //! The part of a kernel that decides which elements it touches: every load and store with its address and
-//! mask, and the control flow around them. Stores write zeros; what only computes values is gone.
+//! mask, and the control flow around them. Stores write zeros; what only computes values is gone. Where
+//! programs see one another's stores while they run (atomics, volatile loads), stored values stay.
 //!
 //! Backwards from the roots (addresses, masks, branches, loop bounds, assertions) along operands, carried
 //! values and yields, as a mark and sweep (the executable slice of Weiser 1981). Every load is kept, so that
@@ -21,7 +22,7 @@ use crate::kernel::walk;
 /// The slice of a kernel.
 pub fn addresses(kernel: &Verified<Kernel>) -> Result<Verified<Kernel>> {
     let mut kernel = Kernel::clone(kernel);
-    let mut marks = Marks::default();
+    let mut marks = Marks { whole: programs_talk(&kernel), ..Marks::default() };
     for block in &kernel.blocks {
         marks.insts(&block.insts);
         match &block.terminator {
@@ -35,6 +36,7 @@ pub fn addresses(kernel: &Verified<Kernel>) -> Result<Verified<Kernel>> {
             }
         }
     }
+    let whole = marks.whole;
     let live = marks.live();
     let kept = |args: &[Value]| args.iter().map(|arg| live.contains(arg)).collect::<Vec<bool>>();
     let kept: Vec<Vec<bool>> = kernel.blocks.iter().map(|block| kept(&block.args)).collect();
@@ -49,14 +51,33 @@ pub fn addresses(kernel: &Verified<Kernel>) -> Result<Verified<Kernel>> {
                 }
             }
         }
-        sweep(&mut block.insts, &live, &mut kernel.values);
+        sweep(&mut block.insts, &live, whole, &mut kernel.values);
     }
     verify(kernel)
+}
+
+/// Whether programs of one launch can see what others do while they run: what is stored then decides who
+/// goes on.
+fn programs_talk(kernel: &Kernel) -> bool {
+    let mut talk = false;
+    for block in &kernel.blocks {
+        walk::each_inst(&block.insts, &mut |inst| {
+            talk |= matches!(
+                inst.kind,
+                InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+                    | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+                    | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+            );
+        });
+    }
+    talk
 }
 
 /// What each value is made from, and what must stay.
 #[derive(Default)]
 struct Marks {
+    /// Stored values stay.
+    whole: bool,
     needs: HashMap<Value, Vec<Value>>,
     roots: Vec<Value>,
 }
@@ -88,8 +109,18 @@ impl Marks {
                 self.roots.extend([Some(*ptr), *mask].into_iter().flatten());
                 self.need(inst.results[0], *other);
             }
-            InstKind::Store { ptr, value: _, mask } => self.roots.extend([Some(*ptr), *mask].into_iter().flatten()),
+            InstKind::Store { ptr, value, mask } => {
+                self.roots.extend([Some(*ptr), *mask].into_iter().flatten());
+                if self.whole {
+                    self.roots.push(*value);
+                }
+            }
             InstKind::Assert { condition, message: _ } => self.roots.push(*condition),
+            InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+            | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+            | InstKind::Barrier
+            | InstKind::Assume(_) => self.roots.extend(walk::operands(&inst.kind)),
             InstKind::For { lower, upper, step, init, body } => {
                 self.roots.extend([*lower, *upper, *step]);
                 self.flow(&inst.results, init);
@@ -162,8 +193,8 @@ impl Marks {
     }
 }
 
-/// Drops what is not live; stores get zeros.
-fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, values: &mut Vec<ValueData>) {
+/// Drops what is not live; stores get zeros unless the values that they store stay.
+fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, whole: bool, values: &mut Vec<ValueData>) {
     let mut kept = Vec::with_capacity(insts.len());
     for mut inst in insts.drain(..) {
         let used = inst.results.iter().any(|result| live.contains(result));
@@ -173,11 +204,12 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, values: &mut Vec<ValueDat
                     *other = None;
                 }
             }
+            InstKind::Store { ptr: _, value: _, mask: _ } if whole => {}
             InstKind::Store { ptr: _, value, mask: _ } => {
                 let ty = values[value.0 as usize].ty.clone();
                 let zero = Value(values.len() as u32);
                 let literal = if ty.elem.is_float() { Literal::Float(0.0) } else { Literal::Int(0) };
-                values.push(ValueData { ty, name: None });
+                values.push(ValueData { ty, name: None, hints: Vec::new() });
                 kept.push(Inst { kind: InstKind::Constant(literal), results: smallvec![zero], span: inst.span });
                 *value = zero;
             }
@@ -189,7 +221,7 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, values: &mut Vec<ValueDat
                 retain(&mut body.yields, &keep);
                 let mut keep = keep.into_iter();
                 inst.results.retain(|_| keep.next().unwrap_or(true));
-                sweep(&mut body.insts, live, values);
+                sweep(&mut body.insts, live, whole, values);
                 if inst.results.is_empty() && body.insts.is_empty() {
                     continue;
                 }
@@ -198,7 +230,7 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, values: &mut Vec<ValueDat
                 let keep: Vec<bool> = inst.results.iter().map(|result| live.contains(result)).collect();
                 for region in [&mut *then, &mut *otherwise] {
                     retain(&mut region.yields, &keep);
-                    sweep(&mut region.insts, live, values);
+                    sweep(&mut region.insts, live, whole, values);
                 }
                 let empty = |region: &Region| region.insts.is_empty();
                 let nothing = empty(then) && empty(otherwise);
@@ -209,10 +241,15 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, values: &mut Vec<ValueDat
                 }
             }
             InstKind::While { init: _, before, after } => {
-                sweep(&mut before.insts, live, values);
-                sweep(&mut after.insts, live, values);
+                sweep(&mut before.insts, live, whole, values);
+                sweep(&mut after.insts, live, whole, values);
             }
-            InstKind::Assert { condition: _, message: _ } => {}
+            InstKind::Assert { condition: _, message: _ }
+            | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+            | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+            | InstKind::Barrier
+            | InstKind::Assume(_) => {}
             InstKind::Reduce { operands: _, axis: _, combine: _ }
             | InstKind::ProgramId { axis: _ }
             | InstKind::NumPrograms { axis: _ }

@@ -10,7 +10,9 @@ use crate::kernel::walk;
 
 pub fn drop_dead(kernel: &mut Kernel) {
     let constants = constants(kernel);
-    let mut used = HashSet::new();
+    // A promise is asked, whoever uses the value.
+    let promised = kernel.values.iter().enumerate().filter(|(_, data)| !data.hints.is_empty());
+    let mut used: HashSet<Value> = promised.map(|(index, _)| Value(index as u32)).collect();
     // Blocks are used by terminators of blocks before and after them: collect those uses first.
     for block in &kernel.blocks {
         walk::terminator_operands(&block.terminator, |v| {

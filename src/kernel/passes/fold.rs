@@ -86,6 +86,8 @@ impl Folder<'_> {
             if let [result] = inst.results[..] {
                 match self.known(&inst.kind, result) {
                     Some(Known::Literal(literal)) => inst.kind = InstKind::Constant(literal),
+                    // What is promised of a value is asked where it is defined.
+                    Some(Known::Value(_)) if !self.values[result.0 as usize].hints.is_empty() => {}
                     Some(Known::Value(value)) => {
                         self.replaced.insert(result, value);
                         continue;
@@ -118,6 +120,9 @@ impl Folder<'_> {
             | InstKind::Constant(_)
             | InstKind::MakeRange { start: _, end: _ }
             | InstKind::Load { ptr: _, mask: _, other: _ }
+            | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+            | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
             | InstKind::CompareInt(..)
             | InstKind::CompareFloat(..)
             | InstKind::Cast(..) => true,
@@ -150,7 +155,9 @@ impl Folder<'_> {
             | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
             | InstKind::If { condition: _, then: _, otherwise: _ }
             | InstKind::While { init: _, before: _, after: _ }
-            | InstKind::Assert { condition: _, message: _ } => false,
+            | InstKind::Assert { condition: _, message: _ }
+            | InstKind::Barrier
+            | InstKind::Assume(_) => false,
         }
     }
 
@@ -193,7 +200,9 @@ impl Folder<'_> {
                     | CastKind::FloatExt
                     | CastKind::FloatTrunc
                     | CastKind::FloatTruncZero
-                    | CastKind::Bitcast => None,
+                    | CastKind::Bitcast
+                    | CastKind::PtrToInt
+                    | CastKind::IntToPtr => None,
                 }
             }
             InstKind::AddPtr { ptr, offset } => (self.int(*offset) == Some(0)).then_some(Known::Value(*ptr)),
@@ -224,7 +233,12 @@ impl Folder<'_> {
             | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
             | InstKind::If { condition: _, then: _, otherwise: _ }
             | InstKind::While { init: _, before: _, after: _ }
-            | InstKind::Assert { condition: _, message: _ } => None,
+            | InstKind::Assert { condition: _, message: _ }
+            | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+            | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+            | InstKind::Barrier
+            | InstKind::Assume(_) => None,
         }
     }
 }

@@ -66,7 +66,11 @@ impl Sharer<'_> {
                 return true;
             }
             let key = (format!("{:?}", inst.kind), self.values[result.0 as usize].ty.clone());
-            if let Some(&same) = self.known.get(&key) {
+            // What is promised of a value is asked where it is defined.
+            let promised = !self.values[result.0 as usize].hints.is_empty();
+            if let Some(&same) = self.known.get(&key)
+                && !promised
+            {
                 self.replaced.insert(result, same);
                 return false;
             }

@@ -4,6 +4,7 @@
 //! numbered. Several results are printed one by one (`%a, %b = scf.for …`), which MLIR reads too.
 
 mod blocks;
+mod hints;
 mod literal;
 mod names;
 mod operations;
@@ -14,7 +15,8 @@ use super::ir::{Block, BlockId, CastKind, DotPrecision, Elem, Inst, InstKind, Ke
 use literal::{literal_text, quoted};
 use names::{identifier, name_values};
 pub(super) use operations::{
-    cast_name, float_name, float_predicate, int_name, int_predicate, precision_name, scaled_format_name, unary_name,
+    atomic_name, cast_name, float_name, float_predicate, hint_name, int_name, int_predicate, order_name, precision_name,
+    scaled_format_name, scope_name, unary_name,
 };
 
 /// The whole kernel, with a line break at the end.
@@ -147,6 +149,14 @@ impl<'k> Printer<'k> {
     }
 
     fn inst(&mut self, inst: &Inst) {
+        let start = self.out.len();
+        self.inst_alone(inst);
+        if inst.results.iter().any(|&r| !self.kernel.values[r.0 as usize].hints.is_empty()) {
+            hints::insert(&mut self.out, start, self.kernel, inst);
+        }
+    }
+
+    fn inst_alone(&mut self, inst: &Inst) {
         self.line();
         if !inst.results.is_empty() {
             put!(self, "{} = ", self.list(&inst.results));
@@ -219,8 +229,8 @@ impl<'k> Printer<'k> {
                         (false, false) => "",
                     };
                     self.arrow("tt.fp_to_fp", *v, rounding, result);
-                } else if *kind == CastKind::Bitcast {
-                    self.arrow("tt.bitcast", *v, "", result);
+                } else if matches!(kind, CastKind::Bitcast | CastKind::PtrToInt | CastKind::IntToPtr) {
+                    self.arrow(cast_name(*kind), *v, "", result);
                 } else {
                     put!(self, "{} {} : {} to {}\n", cast_name(*kind), self.v(*v), self.ty(*v), self.ty(result));
                 }
@@ -288,7 +298,8 @@ impl<'k> Printer<'k> {
             InstKind::While { init, before, after } => {
                 let carried = before.args.iter().zip(init);
                 let carried: Vec<String> = carried.map(|(&arg, &init)| format!("{} = {}", self.v(arg), self.v(init))).collect();
-                put!(self, "scf.while ({}) : ({}) -> ({}) {{\n", carried.join(", "), self.types(init), self.types(&inst.results));
+                let carried = if carried.is_empty() { String::new() } else { format!(" ({})", carried.join(", ")) };
+                put!(self, "scf.while{carried} : ({}) -> ({}) {{\n", self.types(init), self.types(&inst.results));
                 let condition = match before.yields.split_first() {
                     Some((condition, [])) => format!("scf.condition({})", self.v(*condition)),
                     Some((condition, rest)) => {
@@ -299,9 +310,15 @@ impl<'k> Printer<'k> {
                 self.region(before, &condition);
                 self.line();
                 self.out.push_str("} do {\n");
-                self.line();
-                put!(self, "^bb0({}):\n", self.typed(&after.args));
-                let yields = self.yields("scf.yield", &after.yields);
+                if !after.args.is_empty() {
+                    self.line();
+                    put!(self, "^bb0({}):\n", self.typed(&after.args));
+                }
+                // MLIR wants a block that is not empty, and finds the yield of nothing only in other loops.
+                let yields = match after.yields.is_empty() {
+                    true => "scf.yield".to_owned(),
+                    false => self.yields("scf.yield", &after.yields),
+                };
                 self.region(after, &yields);
                 self.line();
                 self.out.push_str("}\n");
@@ -309,6 +326,22 @@ impl<'k> Printer<'k> {
             InstKind::Assert { condition, message } => {
                 put!(self, "tt.assert {}, {} : {}\n", self.v(*condition), quoted(message), self.ty(*condition));
             }
+            InstKind::VolatileLoad { ptr, mask, other } => {
+                let operands: Vec<Value> = [Some(*ptr), *mask, *other].into_iter().flatten().collect();
+                put!(self, "tt.load {} {{isVolatile = true}} : {}\n", self.list(&operands), self.ty(*ptr));
+            }
+            InstKind::AtomicRmw { op, order, scope, ptr, value, mask } => {
+                let operands: Vec<Value> = [Some(*ptr), Some(*value), *mask].into_iter().flatten().collect();
+                put!(self, "tt.atomic_rmw {}, {}, {}, ", atomic_name(*op), order_name(*order), scope_name(*scope));
+                put!(self, "{} : ({}) -> {}\n", self.list(&operands), self.types(&operands), self.ty(result));
+            }
+            InstKind::AtomicCas { order, scope, ptr, expected, value } => {
+                let operands = [*ptr, *expected, *value];
+                put!(self, "tt.atomic_cas {}, {}, ", order_name(*order), scope_name(*scope));
+                put!(self, "{} : ({}) -> {}\n", self.list(&operands), self.types(&operands), self.ty(result));
+            }
+            InstKind::Barrier => self.out.push_str("ttg.barrier all\n"),
+            InstKind::Assume(condition) => put!(self, "llvm.intr.assume {} : i1\n", self.v(*condition)),
         }
     }
 }

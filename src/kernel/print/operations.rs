@@ -1,6 +1,9 @@
 //! The names of operations, predicates and precision classes, for the printer and the parser.
 
-use crate::kernel::ir::{CastKind, DotPrecision, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, ScaledFormat};
+use crate::kernel::ir::{
+    AtomicOp, CastKind, DotPrecision, FloatBinary, FloatPredicate, FloatUnary, HintKind, IntBinary, IntPredicate, MemoryOrder,
+    MemoryScope, ScaledFormat,
+};
 
 pub(in crate::kernel) fn int_name(op: IntBinary) -> &'static str {
     match op {
@@ -98,6 +101,49 @@ pub(in crate::kernel) fn cast_name(kind: CastKind) -> &'static str {
         CastKind::FloatTrunc => "arith.truncf",
         CastKind::FloatTruncZero => "tt.fp_to_fp",
         CastKind::Bitcast => "tt.bitcast",
+        CastKind::PtrToInt => "tt.ptr_to_int",
+        CastKind::IntToPtr => "tt.int_to_ptr",
+    }
+}
+
+pub(in crate::kernel) fn atomic_name(op: AtomicOp) -> &'static str {
+    match op {
+        AtomicOp::Add => "add",
+        AtomicOp::FAdd => "fadd",
+        AtomicOp::Max => "max",
+        AtomicOp::Min => "min",
+        AtomicOp::UMax => "umax",
+        AtomicOp::UMin => "umin",
+        AtomicOp::And => "and",
+        AtomicOp::Or => "or",
+        AtomicOp::Xor => "xor",
+        AtomicOp::Exchange => "exch",
+    }
+}
+
+pub(in crate::kernel) fn order_name(order: MemoryOrder) -> &'static str {
+    match order {
+        MemoryOrder::Relaxed => "relaxed",
+        MemoryOrder::Acquire => "acquire",
+        MemoryOrder::Release => "release",
+        MemoryOrder::AcquireRelease => "acq_rel",
+    }
+}
+
+pub(in crate::kernel) fn scope_name(scope: MemoryScope) -> &'static str {
+    match scope {
+        MemoryScope::Cta => "cta",
+        MemoryScope::Gpu => "gpu",
+        MemoryScope::System => "sys",
+    }
+}
+
+/// The attribute of a hint.
+pub(in crate::kernel) fn hint_name(kind: HintKind) -> &'static str {
+    match kind {
+        HintKind::Constancy => "tt.constancy",
+        HintKind::Contiguity => "tt.contiguity",
+        HintKind::Divisibility => "tt.divisibility",
     }
 }
 

@@ -102,7 +102,9 @@ impl Verifier<'_> {
     pub(super) fn no_effects(&self, combine: &Region, span: Span) -> Check {
         let mut effects = false;
         walk::each_inst(&combine.insts, &mut |inst| {
-            effects |= walk::touches_memory(&inst.kind) || matches!(inst.kind, InstKind::Assert { condition: _, message: _ });
+            effects |= walk::touches_memory(&inst.kind)
+                || walk::orders_memory(&inst.kind)
+                || matches!(inst.kind, InstKind::Assert { condition: _, message: _ } | InstKind::Assume(_));
         });
         check(!effects, span, || "a combine function with memory accesses or assertions".to_owned())
     }

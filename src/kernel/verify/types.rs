@@ -1,7 +1,7 @@
 //! The types that each instruction demands of its operands and results.
 
 use super::{Check, Verifier, check};
-use crate::kernel::ir::{CastKind, Elem, FloatBinary, Inst, InstKind, Literal, Type, Value};
+use crate::kernel::ir::{AtomicOp, CastKind, Elem, FloatBinary, Inst, InstKind, Literal, Type, Value};
 use crate::kernel::lower;
 use crate::source::Span;
 
@@ -79,7 +79,7 @@ impl Verifier<'_> {
                 check(fits, span, || format!("addptr of {p} and {o}"))?;
                 is(p)
             }
-            InstKind::Load { ptr, mask, other } => {
+            InstKind::Load { ptr, mask, other } | InstKind::VolatileLoad { ptr, mask, other } => {
                 let element = self.pointee(*ptr, span)?;
                 self.mask(*ptr, *mask, span)?;
                 if let Some(other) = other {
@@ -209,6 +209,38 @@ impl Verifier<'_> {
                 check(self.ty(*condition).elem == Elem::I1, span, || format!("an assertion of {}", self.ty(*condition)))?;
                 results(0)
             }
+            InstKind::AtomicRmw { op, order: _, scope: _, ptr, value, mask } => {
+                let element = self.pointee(*ptr, span)?;
+                self.mask(*ptr, *mask, span)?;
+                check(*self.ty(*value) == element, span, || format!("an atomic of {} on {element}", self.ty(*value)))?;
+                let (elem, bits) = (element.elem, element.elem.bits());
+                let fits = match op {
+                    AtomicOp::FAdd => elem.is_float() && bits >= 16,
+                    // Of a float they take the bits.
+                    AtomicOp::Exchange | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => bits >= 32,
+                    AtomicOp::Add | AtomicOp::Max | AtomicOp::Min | AtomicOp::UMax | AtomicOp::UMin => {
+                        elem.is_integer() && bits >= 32
+                    }
+                };
+                check(fits, span, || format!("an atomic {op:?} on {elem}"))?;
+                is(&element)
+            }
+            InstKind::AtomicCas { order: _, scope: _, ptr, expected, value } => {
+                let element = self.pointee(*ptr, span)?;
+                for operand in [expected, value] {
+                    check(*self.ty(*operand) == element, span, || {
+                        format!("a compare-and-swap of {} on {element}", self.ty(*operand))
+                    })?;
+                }
+                check(element.elem.bits() >= 16, span, || format!("a compare-and-swap on {}", element.elem))?;
+                is(&element)
+            }
+            InstKind::Barrier => results(0),
+            InstKind::Assume(condition) => {
+                let want = Type::scalar(Elem::I1);
+                check(*self.ty(*condition) == want, span, || format!("an assumption of {}", self.ty(*condition)))?;
+                results(0)
+            }
         }
     }
 
@@ -238,6 +270,8 @@ impl Verifier<'_> {
             CastKind::FloatToIntS | CastKind::FloatToIntU => a.is_float() && b.is_integer(),
             CastKind::FloatExt => a.is_float() && b.is_float() && wider,
             CastKind::FloatTrunc | CastKind::FloatTruncZero => a.is_float() && b.is_float() && a != b && !wider,
+            CastKind::PtrToInt => matches!(a, Elem::Ptr(_)) && b == Elem::I64,
+            CastKind::IntToPtr => a == Elem::I64 && matches!(b, Elem::Ptr(_)),
             CastKind::Bitcast => a != b && a.bits() == b.bits() && matches!(a, Elem::Ptr(_)) == matches!(b, Elem::Ptr(_)),
         };
         check(fits && from.shape == to.shape, span, || format!("a {kind:?} of {from} to {to}"))

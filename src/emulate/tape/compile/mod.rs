@@ -328,6 +328,10 @@ impl<'k> Builder<'k> {
             InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
             InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
             InstKind::While { init, before, after } => return self.lower_while(inst, init, before, after),
+            InstKind::VolatileLoad { .. } | InstKind::AtomicRmw { .. } | InstKind::AtomicCas { .. } => {
+                return Err(self.unsupported("an atomic operation".to_owned(), span));
+            }
+            InstKind::Barrier | InstKind::Assume(_) => return Ok(()),
             InstKind::Assert { condition, message } => {
                 let condition = self.cell(*condition);
                 self.place.here(Code::Assert(condition, message.clone()), true, span);

@@ -53,7 +53,7 @@ pub(super) fn fold_dots<'k>(
 
 /// Nothing among these could change or observe memory.
 fn is_quiet(insts: &[Inst]) -> bool {
-    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !matches!(i.kind, InstKind::Store { ptr: _, value: _, mask: _ }))
+    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !walk::orders_memory(&i.kind))
 }
 
 /// Finds `x ^ b` where b is, grown again, the exclusive or of the two halves of x along an axis of size 2: each

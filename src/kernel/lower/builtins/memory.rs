@@ -1,12 +1,12 @@
 //! Loads and stores through pointers.
 //!
-//! Cache and eviction hints do not change values and are ignored. A bool element is loaded and
+//! Cache and eviction hints do not change values: they are looked at as far as Triton does, then forgotten. A bool element is loaded and
 //! stored as an i1 (Triton goes through i8: the element is one byte, 0 or 1).
 
-use super::{Builtin, Lower, member_function};
+use super::{Builtin, Lower, block_ptr, member_function};
 use crate::diag::Result;
 use crate::kernel::ir::InstKind;
-use crate::kernel::lower::call::Args;
+use crate::kernel::lower::call::{Arg, Args};
 use crate::kernel::lower::types::Scalar;
 use crate::kernel::lower::value::{Tensor, Val};
 use crate::source::Span;
@@ -20,8 +20,9 @@ pub static TABLE: &[Builtin] = &[
 ];
 
 fn pointer<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<(Tensor, Scalar)> {
-    if let Some(check) = args.given("boundary_check") {
-        return Err(lower.unsupported(check.span, "block pointers"));
+    let checked = |arg: &&Arg<'a>| !matches!(&arg.val, Val::Tuple(axes) if axes.is_empty());
+    if let Some(check) = args.given("boundary_check").filter(checked) {
+        return Err(lower.rejected(check.span, "boundary_check without a block pointer; use `mask`"));
     }
     let ptr = lower.tensor_arg(args, "pointer")?;
     match ptr.ty.scalar {
@@ -30,7 +31,22 @@ fn pointer<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<(Tensor, Sc
     }
 }
 
-fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Result<()> {
+/// Refuses a cache modifier or an eviction policy that Triton does not know.
+fn cache_hints(lower: &Lower<'_, '_>, args: &Args<'_>) -> Result<()> {
+    let modifiers: &[&str] =
+        if args.builtin.name == "load" { &["", ".ca", ".cg", ".cv"] } else { &["", ".wb", ".cg", ".cs", ".wt"] };
+    let policies: &[&str] = &["", "evict_last", "evict_first"];
+    for (param, known) in [("cache_modifier", modifiers), ("eviction_policy", policies)] {
+        if let Some(given) = lower.str_arg(args, param)?
+            && !known.contains(&given.as_str())
+        {
+            return Err(lower.rejected(args.span, format!("the {} `{given}`", param.replace('_', " "))));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Result<()> {
     if mask.ty.scalar.is_bool() {
         return Ok(());
     }
@@ -38,6 +54,9 @@ fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Result<()> {
 }
 
 fn load<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    if let Val::BlockPtr(pointer) = &lower.arg(args, "pointer")?.val {
+        return block_ptr::load(lower, args, pointer);
+    }
     let (mut ptr, element) = pointer(lower, args)?;
     let mut mask = lower.optional_tensor(args, "mask")?;
     let mut other = lower.optional_tensor(args, "other")?;
@@ -64,12 +83,20 @@ fn load<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     if mask.as_ref().is_some_and(|m| m.ty.shape != ptr.ty.shape) {
         return Err(lower.type_error(args.span, "mask and pointer do not broadcast to one shape"));
     }
-    let kind = InstKind::Load { ptr: ptr.value, mask: mask.map(|m| m.value), other: other.map(|o| o.value) };
+    cache_hints(lower, args)?;
+    let (ptr, mask, other) = (ptr.value, mask.map(|m| m.value), other.map(|o| o.value));
+    let kind = match lower.bool_arg(args, "volatile", false)? {
+        true => InstKind::VolatileLoad { ptr, mask, other },
+        false => InstKind::Load { ptr, mask, other },
+    };
     let value = lower.b.inst(kind, ty.ir());
     Ok(Val::Tensor(lower.tensor(value, ty)))
 }
 
 fn store<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    if let Val::BlockPtr(pointer) = &lower.arg(args, "pointer")?.val {
+        return block_ptr::store(lower, args, pointer);
+    }
     let (ptr, element) = pointer(lower, args)?;
     let mut value = lower.tensor_arg(args, "value")?;
     let mut mask = lower.optional_tensor(args, "mask")?;
@@ -98,6 +125,7 @@ fn store<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
         value = fit(lower, "value", value)?;
         mask = mask.map(|m| fit(lower, "mask", m)).transpose()?;
     }
+    cache_hints(lower, args)?;
     let value = lower.cast(args.span, &value, element)?;
     lower.b.effect(InstKind::Store { ptr: ptr.value, value: value.value, mask: mask.map(|m| m.value) });
     Ok(Val::Const(crate::syntax::Constant::None))

@@ -5,9 +5,12 @@
 //! all remaining positional arguments.
 
 mod asm;
+mod atomic;
+mod block_ptr;
 mod control;
 mod convert;
 mod create;
+mod descriptor;
 mod dot;
 mod libdevice;
 mod math;
@@ -61,6 +64,9 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
 static TABLES: &[&[Builtin]] = &[
     create::TABLE,
     memory::TABLE,
+    atomic::TABLE,
+    block_ptr::TABLE,
+    descriptor::TABLE,
     math::TABLE,
     reduce::TABLE,
     shape::TABLE,
@@ -111,6 +117,11 @@ pub fn python(name: &str) -> Option<&'static Builtin> {
     }
 }
 
+/// A method of a tensor descriptor.
+pub fn descriptor_method(name: &str) -> Option<&'static Builtin> {
+    find(&format!("descriptor.{name}"))
+}
+
 /// A method of run-time values.
 pub fn member(name: &str) -> Option<&'static Builtin> {
     find(name).filter(|builtin| builtin.member)
@@ -118,37 +129,22 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 
 /// Members of `triton.language` that Triton has and this language lacks: using one is no mistake.
 static NOT_SUPPORTED: &[&str] = &[
-    "advance",
     "aggregate_replace",
-    "atomic_add",
-    "atomic_and",
-    "atomic_cas",
     "atomic_load",
-    "atomic_max",
-    "atomic_min",
-    "atomic_or",
     "atomic_poll",
     "atomic_store",
-    "atomic_xchg",
-    "atomic_xor",
     "block_type",
     "condition",
     "const",
     "constexpr_type",
     "dtype",
     "expect_zero",
-    "experimental_descriptor_load",
-    "experimental_descriptor_store",
     "float8e4b15",
     "float8e4b8",
     "float8e5b16",
-    "load_tensor_descriptor",
-    "make_block_ptr",
-    "make_tensor_descriptor",
     "map_elementwise",
     "pi32_t",
     "slice",
-    "store_tensor_descriptor",
     "str_to_ty",
     "tensor",
     "tensor_descriptor",

@@ -1,0 +1,208 @@
+//! Lowering kernels alone, one or thousands: whether each reaches the verified IR, and what stops it.
+//!
+//! A request names a file, a kernel and the types of its arguments. Files are parsed once in a row of requests. A fault of
+//! ours in one kernel is told as such and leaves the others alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
+use crate::launch::{entry, signature};
+use crate::source::SourceFile;
+use crate::syntax::ast::Module;
+use crate::syntax::{Constant, parse_module};
+
+/// One kernel to lower.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    pub file: PathBuf,
+    /// The only kernel of the file when `None`.
+    pub entry: Option<String>,
+    pub args: Vec<(String, ArgSpec)>,
+}
+
+/// Reads files with what they import, and keeps the last.
+#[derive(Default)]
+pub struct Lowerer {
+    last: Option<(PathBuf, Sources)>,
+}
+
+/// A kernel file, parsed.
+///
+/// # Errors
+/// U002 when it cannot be read or is no text, S001 when it is no Python; U006 for a file that is read some other day.
+pub fn read(path: &Path) -> Result<Module> {
+    let name = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension == "ttir") {
+        let error = Diagnostic::new(&codes::NOT_OFFERED, "emulating TTIR is not offered yet").in_file(name);
+        return Err(Box::new(error.help("name the Python file that it was compiled from")));
+    }
+    let bytes =
+        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, format!("is no text: {e}")).in_file(&name)))?;
+    parse_module(&SourceFile::new(name, text))
+}
+
+/// A kernel file with what it imports, ready to be lowered. Errors: as [`read`].
+fn sources(path: &Path) -> Result<Sources> {
+    if path.extension().is_some_and(|extension| extension == "ttir") {
+        return read(path).map(Sources::single);
+    }
+    Sources::open(path, None)
+}
+
+impl Lowerer {
+    /// Lowers one kernel; its name comes first, as far as it is known.
+    pub fn lower(&mut self, request: &Request) -> (String, Result<Verified<Kernel>>) {
+        let asked = request.entry.clone().unwrap_or_default();
+        if self.last.as_ref().is_none_or(|(path, _)| *path != request.file) {
+            match sources(&request.file) {
+                Ok(sources) => self.last = Some((request.file.clone(), sources)),
+                Err(error) => return (asked, Err(error)),
+            }
+        }
+        let (_, sources) = self.last.as_mut().expect("invariant: the file was just parsed");
+        let (name, place) = match entry::choose(sources.module(), request.entry.as_deref()) {
+            Ok(function) => (function.name.clone(), function.name_span),
+            Err(error) => return (asked, Err(error)),
+        };
+        let file = sources.file().clone();
+        let spec = Specialization { args: request.args.clone(), ..Specialization::default() };
+        let lowered = catch_unwind(AssertUnwindSafe(|| kernel::compile_sources(sources, &name, &spec)));
+        let lowered = lowered.unwrap_or_else(|_| {
+            Err(Box::new(Diagnostic::new(&codes::INTERNAL, format!("lowering `{name}` panics")).at(&file, place)))
+        });
+        (name, lowered)
+    }
+}
+
+/// A request as a line of JSON: `{"file": "k.py", "entry": "add", "args": {"x_ptr": "*f32", "n": "i32", "BLOCK": 64}}`.
+/// A string is a type or a Python expression; any other value is a constexpr itself.
+///
+/// # Errors
+/// U001 says what is wrong with the line.
+pub fn request(line: &str) -> Result<Request> {
+    let refuse = |what: String| Box::new(Diagnostic::new(&codes::USAGE, format!("{what}: {line}")));
+    let value: Value = serde_json::from_str(line).map_err(|error| refuse(format!("a request is no JSON ({error})")))?;
+    let Value::Object(fields) = value else { return Err(refuse("a request is no JSON object".to_owned())) };
+    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "id"].contains(&key.as_str())) {
+        return Err(refuse(format!("a request has file, entry, args and id, not `{other}`")));
+    }
+    let file = fields.get("file").and_then(Value::as_str).ok_or_else(|| refuse("a request names no `file`".to_owned()))?;
+    let nothing = Map::new();
+    let args = match fields.get("args") {
+        None => &nothing,
+        Some(Value::Object(args)) => args,
+        Some(_) => return Err(refuse("`args` is no JSON object".to_owned())),
+    };
+    let args = args.iter().map(|(name, value)| {
+        let spec = match value {
+            Value::String(text) => signature::argument(text)?,
+            other => ArgSpec::Constexpr(constant(other).ok_or_else(|| refuse(format!("`{name}` is no constexpr")))?),
+        };
+        Ok((name.clone(), spec))
+    });
+    let entry = fields.get("entry").and_then(Value::as_str).map(str::to_owned);
+    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()? })
+}
+
+fn constant(value: &Value) -> Option<Constant> {
+    Some(match value {
+        Value::Null => Constant::None,
+        Value::Bool(b) => Constant::Bool(*b),
+        Value::Number(n) => n.as_i64().map(Constant::Int).or_else(|| n.as_f64().map(Constant::Float))?,
+        Value::String(text) => Constant::Str(text.clone()),
+        Value::Array(items) => Constant::Tuple(items.iter().map(constant).collect::<Option<_>>()?),
+        Value::Object(_) => return None,
+    })
+}
+
+/// The answer to a request: `kernel`, `ok`, and of a failure `code`, `message`, `line` and `file` (of the line).
+pub fn answer<T>(kernel: &str, outcome: &Result<T>) -> Value {
+    match outcome {
+        Ok(_) => json!({"kernel": kernel, "ok": true}),
+        Err(error) => {
+            let (file, line) = match &error.place {
+                Some(Place::Text { file, span }) => (Some(file.name().to_owned()), Some(file.position(span.start).line)),
+                Some(Place::File { file } | Place::Node { file, node: _ }) => (Some(file.clone()), None),
+                None => (None, None),
+            };
+            json!({
+                "kernel": kernel, "ok": false, "code": error.code.id, "message": error.message, "line": line, "file": file,
+            })
+        }
+    }
+}
+
+/// Answers one line of a batch; an `id` of the request stands in the answer.
+pub fn answer_line(lowerer: &mut Lowerer, line: &str) -> Value {
+    let mut answered = match request(line) {
+        Ok(request) => {
+            let (kernel, outcome) = lowerer.lower(&request);
+            answer(&kernel, &outcome)
+        }
+        Err(error) => answer::<()>("", &Err(error)),
+    };
+    let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
+    if let Some(id) = id {
+        answered["id"] = id;
+    }
+    answered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read() {
+        let line =
+            r#"{"file": "k.py", "entry": "add", "args": {"x": "*bf16", "n": "i32", "B": 64, "act": "'relu'", "bias": null}}"#;
+        let request = request(line).unwrap();
+        assert_eq!((request.file, request.entry), (PathBuf::from("k.py"), Some("add".to_owned())));
+        let written: Vec<String> = request.args.iter().map(|(name, spec)| format!("{name}={}", signature::text(spec))).collect();
+        assert_eq!(written, ["x=*bf16", "n=i32", "B=64", "act='relu'", "bias=None"]);
+    }
+
+    #[test]
+    fn wrong_requests_are_answered() {
+        let mut lowerer = Lowerer::default();
+        for (line, said) in [
+            ("[", "no JSON"),
+            ("[1]", "no JSON object"),
+            ("{}", "no `file`"),
+            (r#"{"file": "k.py", "kernel": 1}"#, "not `kernel`"),
+            (r#"{"file": "k.py", "args": {"x": {}}}"#, "`x` is no constexpr"),
+            (r#"{"file": "k.py", "args": {"x": "*f"}}"#, "S001"),
+            (r#"{"file": "there/is/none.py", "id": 7}"#, "U002"),
+        ] {
+            let answer = answer_line(&mut lowerer, line);
+            assert_eq!(answer["ok"], false);
+            assert!(answer.to_string().contains(said), "{line}: {answer}");
+        }
+        assert_eq!(answer_line(&mut lowerer, r#"{"file": "none.py", "id": 7}"#)["id"], 7);
+    }
+
+    #[test]
+    fn kernels_of_files_are_lowered() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.py");
+        let text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, n):\n    tl.store(x, tl.load(x) + n)\n\n\
+                    @triton.jit\ndef bad(x):\n    tl.store(x, nothing)\n";
+        std::fs::write(&path, text).unwrap();
+        let mut lowerer = Lowerer::default();
+        let mut ask = |entry: &str, args: &str| {
+            let line = format!(r#"{{"file": {:?}, "entry": "{entry}", "args": {{{args}}}}}"#, path.display().to_string());
+            answer_line(&mut lowerer, &line)
+        };
+        assert_eq!(ask("k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
+        assert_eq!(ask("k", r#""x": "*f32""#)["code"], "K007");
+        let bad = ask("bad", r#""x": "*f32""#);
+        assert_eq!((&bad["line"], &bad["ok"]), (&json!(10), &json!(false)), "{bad}");
+        assert_eq!(ask("none", "")["code"], "K004");
+    }
+}
