@@ -8,16 +8,29 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Result, codes};
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 use crate::syntax::walk;
 
 /// Every function with a `jit` decorator, in the order of the file.
 pub fn jitted(module: &Module) -> Vec<&FunctionDef> {
-    let functions = module.body.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::Function(function) => Some(function),
-        _ => None,
-    });
-    functions.filter(|function| function.decorators.iter().any(is_jit)).collect()
+    let mut found = Vec::new();
+    collect(&module.body, &mut found);
+    found.retain(|function| function.decorators.iter().any(is_jit));
+    found
+}
+
+/// Functions of a module, those under its conditions among them.
+fn collect<'m>(stmts: &'m [Stmt], found: &mut Vec<&'m FunctionDef>) {
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Function(function) => found.push(function),
+            StmtKind::If { body, orelse, .. } => {
+                collect(body, found);
+                collect(orelse, found);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn is_jit(decorator: &Expr) -> bool {
@@ -148,6 +161,11 @@ def second(n):
 
 def host(x):
     return x
+
+if NEW:
+    @jit
+    def third(x):
+        pass
 ";
 
     fn module() -> Module {
@@ -158,14 +176,14 @@ def host(x):
     fn helpers_are_no_kernels() {
         let module = module();
         let names = |list: Vec<&FunctionDef>| list.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(jitted(&module)), ["helper", "first", "second"]);
-        assert_eq!(names(kernels(&module)), ["first", "second"]);
+        assert_eq!(names(jitted(&module)), ["helper", "first", "second", "third"]);
+        assert_eq!(names(kernels(&module)), ["first", "second", "third"]);
         assert_eq!(choose(&module, Some("helper")).unwrap().name, "helper");
         assert_eq!(choose(&module, None).unwrap_err().help.as_deref(), Some("name one: --entry first"));
         let error = choose(&module, Some("host")).unwrap_err();
         assert_eq!(
             (error.code.id, error.notes[0].as_str()),
-            ("K004", "@triton.jit functions of the file: helper, first, second")
+            ("K004", "@triton.jit functions of the file: helper, first, second, third")
         );
     }
 
