@@ -46,9 +46,8 @@ pub enum Verb {
     Mutate(MutateArgs),
     /// Run a kernel on the CPU, watch what it does, and compare what comes out
     Emulate(EmulateArgs),
-    /// Not offered yet
-    #[command(hide = true)]
-    Lint(Refused),
+    /// Look for what a device or its compiler does not take, by static rules
+    Lint(LintArgs),
     /// Not offered yet
     #[command(hide = true)]
     Convert(Refused),
@@ -349,6 +348,37 @@ pub struct MutateArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct LintArgs {
+    /// Files with kernels (.py), or folders of such files
+    #[arg(value_name = "KERNEL", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The device: sm_90, sm_80, gfx942, ascend910b1 … [default: none; only rules for every device]
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Mend what is mechanical, in the files
+    #[arg(long)]
+    pub fix: bool,
+    /// Print SARIF 2.1.0
+    #[arg(long)]
+    pub sarif: bool,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "sarif")]
+    pub json: bool,
+    /// The value of a constexpr (`BM=64`); launches, configs and defaults in the file give the rest
+    #[arg(long = "constexpr", value_name = "NAME=VALUE")]
+    pub constexprs: Vec<String>,
+    /// The type of a parameter (`x_ptr=*fp16`) [default: pointers to fp32, int32]
+    #[arg(long = "arg", value_name = "NAME=TYPE")]
+    pub args: Vec<String>,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub num_warps: i64,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub num_stages: i64,
 }
 
 /// Which of the registry's shapes.

@@ -8,14 +8,17 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Result, codes};
+use crate::kernel::lower::dialect::{device_functions, is_dialect};
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 use crate::syntax::walk;
 
-/// Every function with a `jit` decorator, in the order of the file.
+/// Every function with a `jit` decorator, in the order of the file; in the emulator dialect, which has none,
+/// every function that runs on the device.
 pub fn jitted(module: &Module) -> Vec<&FunctionDef> {
     let mut found = Vec::new();
     collect(&module.body, &mut found);
-    found.retain(|function| function.decorators.iter().any(is_jit));
+    let of_dialect = if is_dialect(module) { device_functions(module) } else { BTreeSet::new() };
+    found.retain(|f| f.decorators.iter().any(is_jit) || of_dialect.contains(f.name.as_str()));
     found
 }
 

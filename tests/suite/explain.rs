@@ -91,6 +91,16 @@ fn examples_of_templates() {
 }
 
 #[test]
+fn examples_of_rules_for_npus() {
+    examples('N');
+}
+
+#[test]
+fn examples_of_rules_for_gpus() {
+    examples('G');
+}
+
+#[test]
 fn examples_of_limits() {
     examples('L');
 }
@@ -104,6 +114,6 @@ fn examples_of_internal_errors() {
 #[test]
 fn every_stage_has_a_test() {
     for code in codes::ALL {
-        assert!("UMSKABCHTLX".contains(&code.id[..1]), "{}", code.id);
+        assert!("UMSKABCHTLXNG".contains(&code.id[..1]), "{}", code.id);
     }
 }

@@ -60,7 +60,19 @@ pub fn is_foreign(path: &str) -> bool {
 pub fn is_python(name: &str) -> bool {
     matches!(
         name,
-        "list" | "tuple" | "set" | "sorted" | "dict" | "any" | "all" | "enumerate" | "range" | "callable" | "print" | "str" | "bool"
+        "list"
+            | "tuple"
+            | "set"
+            | "sorted"
+            | "dict"
+            | "any"
+            | "all"
+            | "enumerate"
+            | "range"
+            | "callable"
+            | "print"
+            | "str"
+            | "bool"
     )
 }
 

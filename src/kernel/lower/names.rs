@@ -43,7 +43,11 @@ pub enum Global<'a> {
         index: usize,
         span: Span,
     },
-    Class { name: &'a str, body: &'a [Stmt], span: Span },
+    Class {
+        name: &'a str,
+        body: &'a [Stmt],
+        span: Span,
+    },
     /// Defined under a condition, in one way or the other.
     Branch {
         test: &'a Expr,
@@ -217,9 +221,8 @@ impl<'a> Names<'a> {
     /// Whether kernels may call a function of constexprs: `@triton.constexpr_function`, or
     /// `@tl.constexpr`.
     pub fn is_constexpr_function(&self, function: &FunctionDef) -> bool {
-        let known = |path: String| {
-            is_constexpr_path(&path) || (path.starts_with("triton.") && path.ends_with(".constexpr_function"))
-        };
+        let known =
+            |path: String| is_constexpr_path(&path) || (path.starts_with("triton.") && path.ends_with(".constexpr_function"));
         function.decorators.iter().any(|d| self.decorator(d).is_some_and(known))
     }
 
