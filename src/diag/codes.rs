@@ -2,8 +2,8 @@
 //!
 //! A code is never reused for another meaning. The first letter says the stage: U usage and files,
 //! M model, S syntax of Python or YAML, K kernel language, A fault of a running kernel (with a
-//! line), B wrong shape or grid, C wrong values, H host code, T templates, N rules for NPUs, G rules for GPUs, L
-//! limits, X internal.
+//! line), B wrong shape or grid, C wrong values, H host code, E launch descriptions, T templates, N rules for
+//! NPUs, G rules for GPUs, L limits, X internal.
 
 use super::Class;
 
@@ -90,6 +90,10 @@ codes! {
     HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
     HOST_ERROR = "H005", Bug, "host code raises an error";
     FUNCTION_EDITED = "H006", Bug, "not what the manifest's graph gives";
+
+    LAUNCH_INVALID = "E001", Usage, "invalid launch description";
+    LAUNCH_INCOMPLETE = "E002", Usage, "nothing says how the kernel is launched";
+    LAUNCH_FORMULA = "E003", Usage, "expected values cannot be computed";
 
     TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
     TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";

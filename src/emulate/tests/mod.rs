@@ -7,6 +7,7 @@ mod files;
 mod precision;
 mod library;
 mod random;
+mod regions;
 mod templates;
 mod values;
 
