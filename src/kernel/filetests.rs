@@ -77,6 +77,11 @@ fn compile_text(name: &str, text: &str) -> Vec<(String, Result<Verified<Kernel>>
     requests.into_iter().map(run).collect()
 }
 
+/// The n-th specialisation that a file of `tests/kernel/lower` asks for.
+pub(crate) fn nth(stem: &str, n: usize) -> Result<Verified<Kernel>> {
+    compile_all(&folder("lower").join(format!("{stem}.py"))).remove(n).1
+}
+
 #[test]
 fn kernels_lower_to_their_blessed_text() {
     for path in files("lower") {
@@ -111,8 +116,7 @@ fn tritons_own_text_is_read() {
             Err(error) => panic!("{}", render(&error, false)),
         }
     }
-    expect_test::expect![""]
-    .assert_eq(&unsupported);
+    expect_test::expect![""].assert_eq(&unsupported);
 }
 
 #[test]

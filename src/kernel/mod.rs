@@ -14,7 +14,7 @@ pub mod verify;
 pub mod walk;
 
 #[cfg(test)]
-mod filetests;
+pub(crate) mod filetests;
 
 pub use ir::Kernel;
 pub use lower::sources::Sources;

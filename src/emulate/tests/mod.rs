@@ -3,6 +3,7 @@
 
 mod blocks;
 mod cancel;
+mod doors;
 mod files;
 mod precision;
 mod library;

@@ -3,15 +3,18 @@
 //!
 //! A recursive-descent parser over the text itself, since MLIR's types (`64x32xf32`) do not split into
 //! tokens. Locations, comments, attributes that do not change values (cache hints, `num_stages`, divisibility of
-//! parameters) are skipped. Value names live in the region that defines them, as MLIR prints them.
+//! parameters) are skipped. Value names live in the region that defines them, as MLIR prints them. Calls are
+//! read as the instructions of what they call ([`functions`]), and blocks that nothing branches to are left out.
 //!
 //! Does not read: MLIR's generic form (`"arith.addi"(…)`) except for `tt.reduce`, dense constants
-//! whose lanes differ, calls, loops over `index`.
+//! whose lanes differ, loops over `index`.
 
-mod cursor;
 mod blocks;
+mod cursor;
+mod functions;
 mod hints;
 mod ops;
+mod region;
 mod types;
 
 use std::collections::{HashMap, HashSet};
@@ -23,6 +26,7 @@ use super::ir::{Block, BlockId, Inst, Kernel, Param, Region, Terminator, Type, V
 use super::verify::{Verified, verify};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::source::{SourceFile, Span};
+use region::Kind;
 
 /// Reads the one public function of a text. Errors: K001 for an operation that the IR does not have, K006
 /// for bad syntax and for what [`verify`] refuses, since the text is not ours.
@@ -35,7 +39,12 @@ pub fn parse(file: &Arc<SourceFile>) -> Result<Verified<Kernel>> {
         scopes: vec![HashMap::new()],
         blocks: HashMap::new(),
         depth: 0,
+        functions: functions::private_functions(file.text()),
+        poison: HashSet::new(),
+        calls: 0,
+        unfolded: 0,
         noted: hints::Noted::default(),
+        carried: None,
     };
     verify(parser.module()?).map_err(|mut error| {
         error.code = &codes::IR_SYNTAX;
@@ -52,17 +61,34 @@ struct ResultName<'t> {
     count: Option<usize>,
 }
 
+/// What a name stands for.
+#[derive(Clone, Debug)]
+enum Named {
+    Value(Value),
+    Region(Box<region::Region>),
+}
+
 struct Parser<'t> {
     file: &'t Arc<SourceFile>,
     text: &'t str,
     at: usize,
     values: Vec<ValueData>,
     /// Names by region, innermost last. `%a:2` defines `a#0` and `a#1`.
-    scopes: Vec<HashMap<String, Value>>,
+    scopes: Vec<HashMap<String, Named>>,
     blocks: HashMap<String, BlockId>,
     depth: usize,
+    /// Where the parameter lists of private functions begin, by name.
+    functions: HashMap<&'t str, usize>,
+    /// Names of undefined values.
+    poison: HashSet<String>,
+    /// Calls that we are inside of.
+    calls: usize,
+    /// Calls and blocks of callees read so far.
+    unfolded: usize,
     /// Attributes of the instruction at hand that mean something.
     noted: hints::Noted,
+    /// What the results of the instruction at hand are, where tensor pointers may be among them.
+    carried: Option<Vec<Kind>>,
 }
 
 impl<'t> Parser<'t> {
@@ -81,7 +107,9 @@ impl<'t> Parser<'t> {
                 self.expect("{")?;
             } else if self.eat("tt.func") {
                 if self.eat("private") {
-                    return self.error("private functions are not read; inline them first");
+                    // It is read where it is called.
+                    self.skip_function()?;
+                    continue;
                 }
                 self.eat("public");
                 return self.function();
@@ -136,27 +164,50 @@ impl<'t> Parser<'t> {
         Ok(self.word())
     }
 
+    /// The labels of the blocks that are reached from the entry, in order of the text, and where the others
+    /// end, by where they begin.
+    fn reached(&self) -> (Vec<String>, HashMap<usize, usize>) {
+        let end = self.at + self.function_length();
+        // Labels inside regions (`^bb0(…)` of reduce and while) stand where they are parsed.
+        let mut starts: Vec<(&'t str, usize)> = vec![("", self.at)];
+        for (found, _) in self.text[self.at..end].match_indices('^') {
+            let at = self.at + found;
+            let line_start = self.text[..at].rfind('\n').map_or(0, |i| i + 1);
+            let label = word(&self.text[at + 1..end]);
+            if self.text[line_start..at].trim().is_empty() && label != "bb0" {
+                starts.push((label, at));
+            }
+        }
+        let ends: Vec<usize> = starts.iter().skip(1).map(|&(_, at)| at).chain([end]).collect();
+        let mut reached = vec![false; starts.len()];
+        let mut open = vec![0];
+        while let Some(block) = open.pop() {
+            if std::mem::replace(&mut reached[block], true) {
+                continue;
+            }
+            let branches = self.text[starts[block].1..ends[block]].lines().filter_map(|line| Some(&line[line.find("cf.")?..]));
+            let targets = branches.flat_map(|branch| branch.match_indices('^').map(|(at, _)| word(&branch[at + 1..])));
+            open.extend(targets.filter_map(|target| starts.iter().position(|&(label, _)| label == target)));
+        }
+        let labels = starts.iter().zip(&reached).filter(|(_, reached)| **reached).map(|(&(label, _), _)| label.to_owned());
+        let left_out = starts.iter().zip(ends).zip(&reached).filter(|(_, reached)| !**reached);
+        (labels.collect(), left_out.map(|((&(_, start), end), _)| (start, end)).collect())
+    }
+
     fn top_blocks(&mut self) -> Result<Vec<Block>> {
         // Labels are numbered as they appear as definitions, so that the entry comes first and
         // the others keep their order.
-        let mut labels = vec![String::new()];
-        let mut scan = self.at;
-        while let Some(found) = self.text[scan..].find('^') {
-            let start = scan + found + 1;
-            let line_start = self.text[..start - 1].rfind('\n').map_or(0, |i| i + 1);
-            let rest = &self.text[start..];
-            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-            // Labels inside regions (`^bb0(…)` of reduce and while) are parsed where they stand.
-            if self.text[line_start..start - 1].trim().is_empty() && &rest[..end] != "bb0" {
-                labels.push(rest[..end].to_owned());
-            }
-            scan = start;
-        }
+        let (labels, left_out) = self.reached();
         self.blocks = labels.iter().enumerate().map(|(i, label)| (label.clone(), BlockId(i as u32))).collect();
 
         let mut blocks = Vec::new();
         loop {
             let mut args = Vec::new();
+            self.skip();
+            while let Some(&end) = left_out.get(&self.at) {
+                self.at = end;
+                self.skip();
+            }
             if self.peek("^") {
                 let label = self.label()?;
                 if self.block_id(label).0 as usize != blocks.len() {
@@ -174,7 +225,7 @@ impl<'t> Parser<'t> {
                 if let Some(terminator) = self.terminator()? {
                     break terminator;
                 }
-                insts.push(self.inst()?);
+                self.inst(&mut insts)?;
             };
             blocks.push(Block { args, insts, terminator });
         }
@@ -227,14 +278,26 @@ impl<'t> Parser<'t> {
         Ok(&rest[..end])
     }
 
-    fn define(&mut self, key: String, name: &str, ty: Type) -> Value {
+    fn define(&mut self, key: &str, name: &str, ty: Type) -> Value {
         let numbered = name.chars().all(|c| c.is_ascii_digit());
         self.values.push(ValueData { ty, name: if numbered { None } else { Some(Arc::from(name)) }, hints: Vec::new() });
         let value = Value(self.values.len() as u32 - 1);
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.insert(key, value);
-        }
+        self.insert(key, Named::Value(value));
         value
+    }
+
+    /// Defines what a name of such a type is made of.
+    fn define_kind(&mut self, key: &str, name: &str, kind: &Kind) -> Vec<Value> {
+        let parts: Vec<Value> = kind.parts().into_iter().map(|ty| self.define(key, name, ty)).collect();
+        self.insert(key, kind.of(&parts));
+        parts
+    }
+
+    /// Lets a name of the innermost region stand for something.
+    fn insert(&mut self, key: &str, named: Named) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(key.to_owned(), named);
+        }
     }
 
     /// `%name: type`.
@@ -242,7 +305,7 @@ impl<'t> Parser<'t> {
         let name = self.value_name()?;
         self.expect(":")?;
         let ty = self.ty()?;
-        Ok((self.define(name.to_owned(), name, ty), name.to_owned()))
+        Ok((self.define(name, name, ty), name.to_owned()))
     }
 
     /// `%a: type, %b: type` up to a closing token.
@@ -252,13 +315,23 @@ impl<'t> Parser<'t> {
             if !list.is_empty() {
                 self.expect(",")?;
             }
-            list.push(self.definition()?.0);
+            let name = self.value_name()?;
+            self.expect(":")?;
+            let kind = self.kind()?;
+            list.extend(self.define_kind(name, name, &kind));
             self.skip_location()?;
         }
         Ok(list)
     }
 
     fn operand(&mut self) -> Result<Value> {
+        match self.named()? {
+            Named::Value(value) => Ok(value),
+            Named::Region(_) => self.error("a tensor pointer or descriptor cannot stand here"),
+        }
+    }
+
+    fn named(&mut self) -> Result<Named> {
         self.skip();
         let start = self.at;
         let name = self.value_name()?;
@@ -268,7 +341,12 @@ impl<'t> Parser<'t> {
             key = format!("{name}#{}", self.int()?);
         }
         match self.scopes.iter().rev().find_map(|scope| scope.get(&key)) {
-            Some(&value) => Ok(value),
+            Some(named) => Ok(named.clone()),
+            None if self.poison.contains(&key) => {
+                let span = self.span_from(start);
+                let what = format!("`%{key}` is `ub.poison`, and something uses it");
+                Err(Box::new(Diagnostic::new(&codes::KERNEL_UNSUPPORTED, what).at(self.file, span)))
+            }
             None => {
                 self.at = start;
                 self.error(format!("`%{key}` is not defined here"))
@@ -276,18 +354,23 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Operands of a list, a tensor pointer's parts one by one.
     fn operands(&mut self) -> Result<Vec<Value>> {
-        let mut list = vec![self.operand()?];
-        while self.peek(",") {
+        let mut list = Vec::new();
+        loop {
+            match self.named()? {
+                Named::Value(value) => list.push(value),
+                Named::Region(region) => list.extend(region.parts()),
+            }
             let comma = self.at;
-            self.at += 1;
+            if !self.eat(",") {
+                return Ok(list);
+            }
             if !self.peek("%") {
                 self.at = comma;
-                break;
+                return Ok(list);
             }
-            list.push(self.operand()?);
         }
-        Ok(list)
     }
 
     fn result_names(&mut self) -> Result<Vec<ResultName<'t>>> {
@@ -315,7 +398,8 @@ impl<'t> Parser<'t> {
         Ok(names)
     }
 
-    fn inst(&mut self) -> Result<Inst> {
+    /// Reads an operation; a call gives the instructions of what it calls.
+    fn inst(&mut self, insts: &mut Vec<Inst>) -> Result<()> {
         self.skip();
         let start = self.at;
         let names = self.result_names()?;
@@ -331,6 +415,41 @@ impl<'t> Parser<'t> {
         if op.is_empty() {
             return self.error("expected an operation");
         }
+        match op {
+            "tt.call" => return self.call(names, start, insts),
+            // Triton leaves these behind where nothing uses them.
+            "ub.poison" => {
+                self.skip_attributes()?;
+                self.expect(":")?;
+                self.ty()?;
+                self.poison.extend(names.into_iter().map(|name| name.name.to_owned()));
+                return self.skip_location();
+            }
+            // What a kernel prints changes nothing in memory.
+            "tt.print" => {
+                self.string()?;
+                self.skip_attributes()?;
+                if self.eat(":") {
+                    self.operands()?;
+                    self.expect(":")?;
+                    self.types()?;
+                }
+                return self.skip_location();
+            }
+            // Signs are no part of a type here, so that some of these change nothing.
+            "arith.bitcast" | "tt.bitcast" => {
+                if let Some(value) = self.unchanged()? {
+                    let kind = Kind::Plain(self.values[value.0 as usize].ty.clone());
+                    return self.alias(names, &[value], &[kind]);
+                }
+            }
+            _ => {
+                let single: Vec<&str> = names.iter().filter(|name| name.count.is_none()).map(|name| name.name).collect();
+                if self.region_operation(op, &single, start, insts)? {
+                    return Ok(());
+                }
+            }
+        }
         self.noted = hints::Noted::default();
         let (kind, types) = match self.operation(op)? {
             Some(parsed) => parsed,
@@ -342,22 +461,42 @@ impl<'t> Parser<'t> {
             }
         };
         self.skip_location()?;
-        let mut types = types.into_iter();
-        let mut results = SmallVec::new();
+        let kinds = self.carried.take().unwrap_or_else(|| types.into_iter().map(Kind::Plain).collect());
+        let mut kinds = kinds.iter();
+        let mut results: SmallVec<[Value; 1]> = SmallVec::new();
         for ResultName { name, count } in names {
             for i in 0..count.unwrap_or(1) {
-                let Some(ty) = types.next() else { return self.error(format!("`{op}` has fewer results")) };
+                let Some(kind) = kinds.next() else { return self.error(format!("`{op}` has fewer results")) };
                 let key = if count.is_some() { format!("{name}#{i}") } else { name.to_owned() };
-                results.push(self.define(key, name, ty));
+                results.extend(self.define_kind(&key, name, kind));
             }
         }
-        if types.next().is_some() {
+        if kinds.next().is_some() {
             return self.error(format!("`{op}` has more results"));
         }
         if let Some(&Value(first)) = results.first() {
             self.values[first as usize].hints = std::mem::take(&mut self.noted.hints);
         }
-        Ok(Inst { kind, results, span: self.span_from(start) })
+        insts.push(Inst { kind, results, span: self.span_from(start) });
+        Ok(())
+    }
+
+    /// `%value : type to type` or `%value : type -> type` of one type; else nothing is read.
+    fn unchanged(&mut self) -> Result<Option<Value>> {
+        let start = self.at;
+        let value = self.operand()?;
+        self.skip_attributes()?;
+        self.expect(":")?;
+        let from = self.ty()?;
+        if !self.eat("->") {
+            self.expect("to")?;
+        }
+        if from == self.ty()? {
+            self.skip_location()?;
+            return Ok(Some(value));
+        }
+        self.at = start;
+        Ok(None)
     }
 
     /// Instructions up to a yield, in a scope of their own.
@@ -385,7 +524,7 @@ impl<'t> Parser<'t> {
                 self.skip_location()?;
                 break;
             }
-            insts.push(self.inst()?);
+            self.inst(&mut insts)?;
         }
         self.expect("}")?;
         self.scopes.pop();
@@ -403,6 +542,11 @@ impl<'t> Parser<'t> {
         self.expect(":")?;
         Ok(args)
     }
+}
+
+/// The letters and digits that a text begins with.
+fn word(text: &str) -> &str {
+    &text[..text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len())]
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Parser;
+use super::region::Kind;
+use super::{Named, Parser};
 use crate::diag::Result;
 use crate::kernel::ir::{
     AtomicOp, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal,
@@ -238,7 +239,7 @@ impl<'t> Parser<'t> {
             "scf.for" => self.for_loop()?,
             "scf.if" => {
                 let condition = self.operand()?;
-                let types = if self.eat("->") { self.type_list()? } else { Vec::new() };
+                let kinds = if self.eat("->") { self.kind_list()? } else { Vec::new() };
                 self.expect("{")?;
                 let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
                 let otherwise = if self.eat("else") {
@@ -248,7 +249,7 @@ impl<'t> Parser<'t> {
                     Region::default()
                 };
                 self.skip_attributes()?;
-                (InstKind::If { condition, then, otherwise }, types)
+                (InstKind::If { condition, then, otherwise }, self.carry(kinds))
             }
             "scf.while" => self.while_loop()?,
             _ => return self.block_operation(op),
@@ -372,7 +373,10 @@ impl<'t> Parser<'t> {
             }
             names.push(self.value_name()?);
             self.expect("=")?;
-            init.push(self.operand()?);
+            match self.named()? {
+                Named::Value(value) => init.push(value),
+                Named::Region(region) => init.extend(region.parts()),
+            }
         }
         Ok((names, init))
     }
@@ -385,48 +389,54 @@ impl<'t> Parser<'t> {
         let upper = self.operand()?;
         self.expect("step")?;
         let step = self.operand()?;
-        let (mut names, mut init, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut names, mut init, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
         if self.eat("iter_args") {
             (names, init) = self.carried()?;
             self.expect("->")?;
-            types = self.type_list()?;
+            kinds = self.kind_list()?;
         }
         self.expect(":")?;
         let ty = self.ty()?;
         self.expect("{")?;
-        if names.len() != types.len() {
+        if names.len() != kinds.len() {
             return self.error("a type for each carried value");
         }
-        let carried = types.clone();
         let body = self.region(
             |parser| {
-                let mut args = vec![parser.define(counter.to_owned(), counter, ty)];
-                args.extend(names.into_iter().zip(carried).map(|(name, ty)| parser.define(name.to_owned(), name, ty)));
+                let mut args = vec![parser.define(counter, counter, ty)];
+                args.extend(names.into_iter().zip(&kinds).flat_map(|(name, kind)| parser.define_kind(name, name, kind)));
                 Ok(args)
             },
             "scf.yield",
         )?;
         self.skip_attributes()?;
-        Ok((InstKind::For { lower, upper, step, init, body }, types))
+        Ok((InstKind::For { lower, upper, step, init, body }, self.carry(kinds)))
     }
 
     fn while_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
         // MLIR leaves an empty list out.
         let (names, init) = if self.peek("(") { self.carried()? } else { (Vec::new(), Vec::new()) };
         self.expect(":")?;
-        let from = self.type_list()?;
+        let from = self.kind_list()?;
         self.expect("->")?;
-        let types = self.type_list()?;
+        let kinds = self.kind_list()?;
         self.expect("{")?;
         let before = self.region(
-            |parser| Ok(names.into_iter().zip(from).map(|(name, ty)| parser.define(name.to_owned(), name, ty)).collect()),
+            |parser| Ok(names.into_iter().zip(&from).flat_map(|(name, kind)| parser.define_kind(name, name, kind)).collect()),
             "scf.condition",
         )?;
         self.expect("do")?;
         self.expect("{")?;
         let after = self.region(Self::region_label, "scf.yield")?;
         self.skip_attributes()?;
-        Ok((InstKind::While { init, before, after }, types))
+        Ok((InstKind::While { init, before, after }, self.carry(kinds)))
+    }
+
+    /// Types of the parts of what an instruction gives, which [`Parser::inst`] groups again.
+    fn carry(&mut self, kinds: Vec<Kind>) -> Vec<Type> {
+        let types = kinds.iter().flat_map(Kind::parts).collect();
+        self.carried = Some(kinds);
+        types
     }
 }
 

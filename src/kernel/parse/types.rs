@@ -1,12 +1,31 @@
 //! Types: `i32`, `!tt.ptr<f32>`, `tensor<64x32xf16>`.
 
 use super::Parser;
+use super::region::Kind;
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::kernel::ir::{BlockShape, Elem, Type};
 
 /// Sizes and element counts beyond this are refused.
 const MAX_SIZE: usize = 1 << 30;
+
+/// The element type that a pointer to such elements has.
+pub(super) fn pointee(elem: Elem) -> Option<DType> {
+    Some(match elem {
+        Elem::I1 => DType::Bool,
+        Elem::I8 => DType::I8,
+        Elem::I16 => DType::I16,
+        Elem::I32 => DType::I32,
+        Elem::I64 => DType::I64,
+        Elem::F8E4M3 => DType::F8E4M3,
+        Elem::F8E5M2 => DType::F8E5M2,
+        Elem::F16 => DType::F16,
+        Elem::BF16 => DType::BF16,
+        Elem::F32 => DType::F32,
+        Elem::F64 => DType::F64,
+        Elem::Ptr(_) => return None,
+    })
+}
 
 impl Parser<'_> {
     pub(super) fn elem(&mut self) -> Result<Elem> {
@@ -16,20 +35,7 @@ impl Parser<'_> {
                 self.int()?;
             }
             self.expect(">")?;
-            let dtype = match to {
-                Elem::I1 => DType::Bool,
-                Elem::I8 => DType::I8,
-                Elem::I16 => DType::I16,
-                Elem::I32 => DType::I32,
-                Elem::I64 => DType::I64,
-                Elem::F8E4M3 => DType::F8E4M3,
-                Elem::F8E5M2 => DType::F8E5M2,
-                Elem::F16 => DType::F16,
-                Elem::BF16 => DType::BF16,
-                Elem::F32 => DType::F32,
-                Elem::F64 => DType::F64,
-                Elem::Ptr(_) => return self.error("a pointer to pointers"),
-            };
+            let Some(dtype) = pointee(to) else { return self.error("a pointer to pointers") };
             return Ok(Elem::Ptr(dtype));
         }
         const ELEMS: [Elem; 11] = [
@@ -61,6 +67,11 @@ impl Parser<'_> {
         if !self.eat("tensor<") {
             return Ok(Type::scalar(self.elem()?));
         }
+        self.block_type()
+    }
+
+    /// `64x32xf16>`.
+    pub(super) fn block_type(&mut self) -> Result<Type> {
         let mut shape = BlockShape::new();
         while self.rest().starts_with(|c: char| c.is_ascii_digit()) {
             let size = self.int()?;
@@ -81,23 +92,33 @@ impl Parser<'_> {
         Ok(Type { elem, shape })
     }
 
+    /// Types of a list, those of a tensor pointer's parts one by one.
     pub(super) fn types(&mut self) -> Result<Vec<Type>> {
-        let mut list = vec![self.ty()?];
+        Ok(self.kinds()?.iter().flat_map(Kind::parts).collect())
+    }
+
+    fn kinds(&mut self) -> Result<Vec<Kind>> {
+        let mut list = vec![self.kind()?];
         while self.eat(",") {
-            list.push(self.ty()?);
+            list.push(self.kind()?);
         }
         Ok(list)
     }
 
-    /// `(type, …)`, or one type.
+    /// `(type, …)`, or one type, as [`Parser::types`].
     pub(super) fn type_list(&mut self) -> Result<Vec<Type>> {
+        Ok(self.kind_list()?.iter().flat_map(Kind::parts).collect())
+    }
+
+    /// `(type, …)`, or one type.
+    pub(super) fn kind_list(&mut self) -> Result<Vec<Kind>> {
         if !self.eat("(") {
-            return Ok(vec![self.ty()?]);
+            return Ok(vec![self.kind()?]);
         }
         if self.eat(")") {
             return Ok(Vec::new());
         }
-        let list = self.types()?;
+        let list = self.kinds()?;
         self.expect(")")?;
         Ok(list)
     }
