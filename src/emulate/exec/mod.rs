@@ -6,6 +6,8 @@
 //! buffers and launch cells stay warm.
 
 pub mod address;
+pub mod assemble;
+pub mod atomic;
 pub mod cast;
 pub mod cells;
 pub mod compare;
@@ -21,6 +23,7 @@ pub mod mask;
 pub mod reduce;
 pub mod shape;
 pub mod step;
+pub mod spot;
 pub mod store;
 pub mod term;
 pub mod tile;
@@ -35,6 +38,7 @@ use super::tape::{Code, Instruction, Program, Slot, Tape};
 use super::value::{Cell, Pool};
 use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
 pub use cells::Cells;
 
 /// Why a program stopped before its end.
@@ -42,6 +46,8 @@ pub use cells::Cells;
 pub enum Stop {
     /// A fast check failed; the program is run again to find out.
     Suspect,
+    /// The program waits for others; it can go on.
+    Yield,
     Fault(Box<Diagnostic>),
 }
 
@@ -56,6 +62,8 @@ pub struct Launch<'l> {
     pub extents: Vec<Option<Extent>>,
     /// By parameter: the buffer's name.
     pub names: Vec<String>,
+    /// By buffer: the type of its elements.
+    pub dtypes: Arc<[DType]>,
     pub checks: Checks,
     pub fuel: u64,
     pub memory: usize,
@@ -68,6 +76,12 @@ impl Launch<'_> {
     /// The n-th program that runs.
     pub fn nth(&self, n: u32) -> u32 {
         self.only.map_or(n, |only| only[n as usize])
+    }
+
+    /// The same launch, for as long as something that it is made of is borrowed.
+    pub fn shortened(&self) -> Launch<'_> {
+        let (extents, names, dtypes) = (self.extents.clone(), self.names.clone(), self.dtypes.clone());
+        Launch { extents, names, dtypes, ..*self }
     }
 
     /// An error once somebody has cancelled the launch.
@@ -118,6 +132,7 @@ pub struct Machine<'l> {
     pub watch: Option<check::race::Watch>,
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
+    pub talk: atomic::Talk,
     scratch: tile::Scratch,
     dots: dot::Scratch,
 }
@@ -138,6 +153,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
         }
@@ -162,6 +178,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
             scratch,
             dots,
         }
@@ -186,14 +203,30 @@ impl<'l> Machine<'l> {
     /// Runs one program from its start.
     pub fn run(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
-        let [gx, gy, _] = self.launch.grid;
-        self.linear = linear;
-        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+        self.become_program(linear);
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
+        self.talk.start();
+        self.go_on_from(self.launch.fuel)
+    }
+
+    /// Goes on with a program that waited, whose state is in place.
+    pub fn run_on(&mut self, linear: u32) -> Step {
+        self.launch.go_on()?;
+        self.become_program(linear);
+        self.go_on_from(self.state.fuel)
+    }
+
+    fn become_program(&mut self, linear: u32) {
+        let [gx, gy, _] = self.launch.grid;
+        self.linear = linear;
+        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+    }
+
+    fn go_on_from(&mut self, fuel: u64) -> Step {
         let outcome = self.resume();
-        self.report.instructions += self.launch.fuel - self.state.fuel;
+        self.report.instructions += fuel - self.state.fuel;
         outcome
     }
 

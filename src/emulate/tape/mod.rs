@@ -19,7 +19,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::kernel::ir::{
-    BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
+    AtomicOp, BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, Hint, IntBinary, IntPredicate,
+    Kernel, Literal, MemoryOrder,
 };
 use crate::source::Span;
 
@@ -153,6 +154,34 @@ pub struct Reduce {
     pub yields: Vec<Slot>,
 }
 
+/// An access that programs may see one another by: an atomic operation or a volatile load.
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    pub kind: AtomicKind,
+    pub ptr: Slot,
+    /// Of compare-and-swap.
+    pub expected: Option<Slot>,
+    /// `None`: a volatile load.
+    pub value: Option<Slot>,
+    pub mask: Option<Slot>,
+    /// For masked-off lanes of a volatile load.
+    pub other: Option<Slot>,
+    /// Of the result.
+    pub elem: Elem,
+    pub shape: BlockShape,
+    pub order: MemoryOrder,
+    /// Something depends on the old value: an acquire that nobody looks at orders nothing that a program could
+    /// rely on.
+    pub looked_at: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicKind {
+    Modify(AtomicOp),
+    CompareAndSwap,
+    VolatileLoad,
+}
+
 /// What an instruction does. Operands are cells; results go to [`Instruction::out`].
 #[derive(Clone, Debug)]
 pub enum Code {
@@ -195,6 +224,15 @@ pub enum Code {
     Dot(Box<Dot>),
     Reduce(Box<Reduce>),
     Assert(Slot, Arc<str>),
+    Atomic(Box<Atomic>),
+    /// Accesses of the program's lanes before it are over when those after it begin.
+    Barrier,
+    Assume(Slot),
+    /// A promise about a value.
+    Hint(Slot, Box<Hint>, BlockShape),
+    /// The end of a turn of a loop that may wait for other programs: after that many turns that changed
+    /// nothing they may run.
+    Yield(u32),
     /// Copies a cell; `true` leaves it empty.
     Move(Slot, bool),
     Jump(usize),
@@ -265,7 +303,8 @@ pub struct Program {
     pub kernel: Arc<Kernel>,
     pub lazy: Tape,
     pub dense: Tape,
-    /// Which parameters the kernel may load from and store to.
+    /// Which parameters the kernel may load from and store to, atomics included.
     pub loads: Vec<bool>,
     pub stores: Vec<bool>,
+    pub uses: provenance::Uses,
 }
