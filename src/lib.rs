@@ -23,6 +23,7 @@ pub mod reference;
 pub mod emulate;
 pub mod host;
 pub mod launch;
+pub mod lint;
 pub mod fuse;
 pub mod select;
 pub mod emit;

@@ -25,11 +25,16 @@ impl Span {
 }
 
 /// A text with a name. Shared as `Arc<SourceFile>` by everything that points into it.
-#[derive(PartialEq, Eq)]
+///
+/// A kernel may be written over several files: their texts, one behind the other, make one *joined*
+/// file, so that one kind of span serves all of them. [`SourceFile::origin`] leads back.
+#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     name: String,
     text: String,
     line_starts: Vec<u32>,
+    /// The files that this one was joined from, in order, with their offsets; empty for a plain file.
+    parts: Vec<(u32, Arc<SourceFile>)>,
 }
 
 /// One-based line and column; the column counts Unicode scalar values.
@@ -44,7 +49,43 @@ impl SourceFile {
         let text = text.into();
         let line_starts =
             std::iter::once(0).chain(text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1)).collect();
-        Arc::new(SourceFile { name: name.into(), text, line_starts })
+        Arc::new(SourceFile { name: name.into(), text, line_starts, parts: Vec::new() })
+    }
+
+    /// Several files as one, under the name of the first. A line break stands between two texts, so
+    /// that each begins a line: part `i` starts at [`SourceFile::joined_length`] of those before it.
+    pub fn join(files: &[Arc<SourceFile>]) -> Arc<Self> {
+        let [first, rest @ ..] = files else { return SourceFile::new("", "") };
+        if rest.is_empty() {
+            return first.clone();
+        }
+        let mut text = String::new();
+        let mut parts = Vec::with_capacity(files.len());
+        for file in files {
+            parts.push((text.len() as u32, file.clone()));
+            text.push_str(&file.text);
+            text.push('\n');
+        }
+        let joined = SourceFile::new(first.name.as_str(), text);
+        let SourceFile { name, text, line_starts, parts: _ } = Arc::unwrap_or_clone(joined);
+        Arc::new(SourceFile { name, text, line_starts, parts })
+    }
+
+    /// Where a file that is joined behind others begins.
+    pub fn joined_length(files: &[Arc<SourceFile>]) -> usize {
+        files.iter().map(|file| file.text.len() + 1).sum()
+    }
+
+    /// The file that a span of a joined file comes from, and the span in it.
+    pub fn origin(self: &Arc<Self>, span: Span) -> (Arc<SourceFile>, Span) {
+        let part = self.parts.partition_point(|(start, _)| *start <= span.start);
+        match part.checked_sub(1).and_then(|i| self.parts.get(i)) {
+            None => (self.clone(), span),
+            Some((start, file)) => {
+                let end = span.end.saturating_sub(*start).min(file.text.len() as u32);
+                (file.clone(), Span { start: span.start - start, end })
+            }
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -95,5 +136,17 @@ mod tests {
         assert_eq!(file.line(2), "çd");
         assert_eq!(file.line(9), "");
         assert_eq!(file.slice(Span::new(0, 2)), "ab");
+    }
+
+    #[test]
+    fn a_span_of_joined_files_leads_back_to_its_own() {
+        let files = [SourceFile::new("a.py", "ab\nçd"), SourceFile::new("b.py", "x = 1\ny = 2\n")];
+        let joined = SourceFile::join(&files);
+        let base = SourceFile::joined_length(&files[..1]);
+        let (file, span) = joined.origin(Span::new(base + 6, base + 7));
+        assert_eq!((file.name(), file.slice(span), file.position(span.start).line), ("b.py", "y", 2));
+        let (file, span) = joined.origin(Span::new(3, 5));
+        assert_eq!((file.name(), file.slice(span)), ("a.py", "ç"));
+        assert_eq!(joined.slice(Span::new(base, base + 5)), "x = 1");
     }
 }

@@ -23,8 +23,16 @@ pub struct Target {
     pub warp_size: u32,
     /// Bytes of on-chip memory that one program may use (shared memory, LDS; Ascend: unified buffer).
     pub shared_memory: usize,
-    /// The largest product of a launch's grid.
+    /// The most programs along one axis of a grid; on Ascend, in all of it.
     pub max_grid: u64,
+    /// The largest grid along x, y and z; on Ascend the product alone is bounded.
+    pub max_grid_axes: [u64; 3],
+    /// The most lanes of one program, all its warps together; 0 on Ascend, which has no warps.
+    pub max_threads: u32,
+    /// 32-bit registers that a lane may use; 0 on Ascend.
+    pub max_registers: u32,
+    /// Whether the compiler has the 8-bit format e4m3.
+    pub fp8_e4m3: bool,
     /// Precision classes of an fp32 dot that the compiler has here.
     pub precisions: &'static [Precision],
     pub ascend: Option<Ascend>,
@@ -72,9 +80,23 @@ const GIB: usize = 1 << 30;
 
 use Precision::{Bf16x3, Bf16x6, Fp16x3, Ieee, Tf32, Tf32x3};
 
-const fn nvidia(name: &'static str, shared_memory: usize) -> Target {
+const MAX_GRID_X: u64 = (1 << 31) - 1;
+
+const fn nvidia(name: &'static str, shared_memory: usize, fp8_e4m3: bool) -> Target {
     let precisions = &[Ieee, Tf32, Tf32x3, Bf16x6, Fp16x3, Bf16x3];
-    Target { name, vendor: Vendor::Nvidia, warp_size: 32, shared_memory, max_grid: (1 << 31) - 1, precisions, ascend: None }
+    Target {
+        name,
+        vendor: Vendor::Nvidia,
+        warp_size: 32,
+        shared_memory,
+        max_grid: MAX_GRID_X,
+        max_grid_axes: [MAX_GRID_X, 65_535, 65_535],
+        max_threads: 1024,
+        max_registers: 255,
+        fp8_e4m3,
+        precisions,
+        ascend: None,
+    }
 }
 
 const fn ascend(name: &'static str, cube_cores: u32, l1: usize, l2: usize, hbm: usize, alignment: usize) -> Target {
@@ -95,6 +117,10 @@ const fn ascend(name: &'static str, cube_cores: u32, l1: usize, l2: usize, hbm: 
         warp_size: 1,
         shared_memory: 192 * KIB,
         max_grid: 65_535,
+        max_grid_axes: [65_535; 3],
+        max_threads: 0,
+        max_registers: 0,
+        fp8_e4m3: false,
         precisions: &[Ieee],
         ascend: Some(facts),
     }
@@ -102,14 +128,18 @@ const fn ascend(name: &'static str, cube_cores: u32, l1: usize, l2: usize, hbm: 
 
 /// Every target, the default first.
 pub static ALL: &[Target] = &[
-    nvidia("sm_90", 227 * KIB),
-    nvidia("sm_80", 163 * KIB),
+    nvidia("sm_90", 227 * KIB, true),
+    nvidia("sm_80", 163 * KIB, false),
     Target {
         name: "gfx942",
         vendor: Vendor::Amd,
         warp_size: 64,
         shared_memory: 64 * KIB,
-        max_grid: (1 << 31) - 1,
+        max_grid: MAX_GRID_X,
+        max_grid_axes: [MAX_GRID_X, 65_535, 65_535],
+        max_threads: 1024,
+        max_registers: 512,
+        fp8_e4m3: true,
         precisions: &[Ieee, Tf32, Bf16x6, Fp16x3, Bf16x3],
         ascend: None,
     },

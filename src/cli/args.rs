@@ -46,9 +46,8 @@ pub enum Verb {
     Mutate(MutateArgs),
     /// Run a kernel on the CPU, watch what it does, and compare what comes out
     Emulate(EmulateArgs),
-    /// Not offered yet
-    #[command(hide = true)]
-    Lint(Refused),
+    /// Look for what a device or its compiler does not take, by static rules
+    Lint(LintArgs),
     /// Not offered yet
     #[command(hide = true)]
     Convert(Refused),
@@ -255,21 +254,50 @@ pub struct EmulateArgs {
     /// A file with kernels (.py)
     #[arg(value_name = "KERNEL", required_unless_present = "lower_batch")]
     pub kernel: Option<PathBuf>,
-    /// Which kernel of the file [default: the only one]
+    /// Which kernel of the file [default: every one that a launch is described of]
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// With --lower: the type of a parameter (`x_ptr=*f32`, `n=i32`), or a constexpr (`BLOCK=64`)
-    #[arg(long = "arg", value_name = "NAME=TYPE|VALUE")]
+    /// Launch descriptions [default: the `# run:` comments of the file]
+    #[arg(long, value_name = "FILE.yaml")]
+    pub run: Option<PathBuf>,
+    /// What an argument is, whatever the descriptions say: `x_ptr=f32[64, 32] normal`, `n=1000`; may be given several times
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
     pub args: Vec<String>,
-    /// Only lower the kernel to the verified IR; prints one line of JSON
+    /// The grid, whatever the descriptions say: `cdiv(n, BLOCK)`
+    #[arg(long, value_name = "EXPR")]
+    pub grid: Option<String>,
+    /// What a tensor must hold in the end, as a formula or a file: `y_ptr=x_ptr * 2`, `y_ptr=y.npy`
+    #[arg(long, value_name = "NAME=FORMULA|FILE")]
+    pub expect: Vec<String>,
+    /// Write what the kernel stored: one tensor (`y=out.npy`), all into a folder, or all into a .safetensors file
+    #[arg(long, value_name = "[NAME=]PATH")]
+    pub save: Vec<String>,
+    /// Seed of generated inputs
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Instructions that one program may execute
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub fuel: Option<u64>,
+    /// Bytes of block values that one program may hold
+    #[arg(long, value_name = "BYTES")]
+    pub memory: Option<usize>,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Hold every block value lane by lane (slower; the oracle of the fast forms)
+    #[arg(long)]
+    pub dense: bool,
+    /// Only lower the kernel to the verified IR, for the types given by --arg (`x_ptr=*f32`, `n=i32`, `BLOCK=64`); prints a line of JSON
     #[arg(long)]
     pub lower: bool,
     /// Lower the kernels that stdin asks for, one line of JSON each ({"file": …, "entry": …, "args": {…}})
     #[arg(long, conflicts_with_all = ["kernel", "entry", "args", "lower"])]
     pub lower_batch: bool,
-    /// With --lower: print the kernel's IR, in TTIR's syntax
-    #[arg(long, value_name = "ir|ttir", requires = "lower")]
+    /// Print the IR of the kernel, in TTIR's syntax, and run nothing
+    #[arg(long, value_name = "ir|ttir")]
     pub dump: Option<String>,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
 }
 
 #[derive(Args, Debug)]
@@ -349,6 +377,37 @@ pub struct MutateArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct LintArgs {
+    /// Files with kernels (.py), or folders of such files
+    #[arg(value_name = "KERNEL", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The device: sm_90, sm_80, gfx942, ascend910b1 … [default: none; only rules for every device]
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
+    /// Mend what is mechanical, in the files
+    #[arg(long)]
+    pub fix: bool,
+    /// Print SARIF 2.1.0
+    #[arg(long)]
+    pub sarif: bool,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "sarif")]
+    pub json: bool,
+    /// The value of a constexpr (`BM=64`); launches, configs and defaults in the file give the rest
+    #[arg(long = "constexpr", value_name = "NAME=VALUE")]
+    pub constexprs: Vec<String>,
+    /// The type of a parameter (`x_ptr=*fp16`) [default: pointers to fp32, int32]
+    #[arg(long = "arg", value_name = "NAME=TYPE")]
+    pub args: Vec<String>,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub num_warps: i64,
+    /// Where neither a launch nor a config says it
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub num_stages: i64,
 }
 
 /// Which of the registry's shapes.

@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Place, Severity};
 use crate::pipeline::Report;
 
 /// Raised when a reader of the old form would misread the new one.
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// The document, with a line break at its end.
 pub fn report(report: &Report) -> String {

@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 mod inspect;
 mod json;
+mod lint;
 mod mutate;
 mod options;
 mod print;
@@ -87,7 +88,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Verify(args)) => verify(args, cancel),
         Some(Verb::Mutate(args)) => mutate::run(args),
         Some(Verb::Emulate(args)) => emulate::run(&args, cancel),
-        Some(Verb::Lint(_)) => refused("lint"),
+        Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Convert(_)) => refused("convert"),
         Some(Verb::Repair(_)) => refused("repair"),
         Some(Verb::Task(_)) => refused("task"),

@@ -85,11 +85,12 @@ fn emulated(verdict: &Verdict) -> String {
 }
 
 /// `1 launch`, `2 launches`.
-fn count(n: usize, one: &str, many: &str) -> String {
+pub fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-fn grid(grid: [u32; 3]) -> String {
+/// `8×4`.
+pub fn grid(grid: [u32; 3]) -> String {
     let used = grid.iter().rposition(|&g| g != 1).map_or(1, |i| i + 1);
     grid[..used].iter().map(u32::to_string).collect::<Vec<_>>().join("×")
 }

@@ -16,7 +16,6 @@ use super::compare;
 use super::diagnose;
 use super::execute::Executor;
 use super::inputs::Kind;
-use super::npy;
 use super::run::{Bench, Run, output_name};
 use super::subject::{Given, Launch, Subject};
 use super::verdict::Word;
@@ -24,7 +23,7 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::ValueId;
 use crate::reference::Env;
 use crate::shape::display;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, npy};
 
 /// An array as the user names it.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! kernels launch ([`planned`]); [`kernel`] verifies one launch in isolation, in runs of its own ([`run`]),
 //! [`chain`] the whole model against the reference's outputs ([`truth`], [`outputs`]); [`execute`] runs what host
 //! code did, with [`weights`] made when a launch reads them. [`inputs`], [`special`], [`exact`], [`bound`] and
-//! [`compare`] make the judgement; [`given`] puts a user's own arrays ([`npy`]) in the place of generated inputs, and
+//! [`compare`] make the judgement; [`given`] puts a user's own arrays in the place of generated inputs, and
 //! [`constant`] tells an output that is dead by construction from one that died. [`diagnose`] says why values are
 //! wrong, from further runs on changed inputs ([`counterfactual`]), [`causes`] names lines of the file, and
 //! [`minimise`] the smallest shapes that fail; [`verdict`] is what is said. What no launch reaches is compared with
@@ -31,7 +31,6 @@ pub mod inputs;
 pub mod kernel;
 pub mod layout;
 pub mod minimise;
-pub mod npy;
 pub mod outputs;
 pub mod planned;
 pub mod prepare;
@@ -40,7 +39,6 @@ pub mod run;
 pub mod sample;
 pub mod sampled;
 pub mod special;
-pub mod stored;
 pub mod subject;
 pub mod truth;
 pub mod unreached;

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::consistent::{self, Truth, invalid};
-use super::stored;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emit::manifest::{AccessEntry, LaunchEntry, MANIFEST, Manifest, OperandEntry, PRECISION, SlotEntry};
@@ -18,7 +17,7 @@ use crate::reference::seeded;
 use crate::shape::{self, Shape};
 use crate::source::SourceFile;
 use crate::syntax::parse_module;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, stored};
 use crate::tolerance::Precision;
 
 /// One operand at one launch, with its names resolved.

@@ -2,7 +2,8 @@
 //!
 //! A code is never reused for another meaning. The first letter says the stage: U usage and files,
 //! M model, S syntax of Python or YAML, K kernel language, A fault of a running kernel (with a
-//! line), B wrong shape or grid, C wrong values, H host code, T templates, L limits, X internal.
+//! line), B wrong shape or grid, C wrong values, H host code, E launch descriptions, T templates, N rules for
+//! NPUs, G rules for GPUs, L limits, X internal.
 
 use super::Class;
 
@@ -96,9 +97,47 @@ codes! {
     HOST_ERROR = "H005", Bug, "host code raises an error";
     FUNCTION_EDITED = "H006", Bug, "not what the manifest's graph gives";
 
+    LAUNCH_INVALID = "E001", Usage, "invalid launch description";
+    LAUNCH_INCOMPLETE = "E002", Usage, "nothing says how the kernel is launched";
+    LAUNCH_FORMULA = "E003", Usage, "expected values cannot be computed";
+
     TEMPLATE_INVALID = "T001", Usage, "invalid operator template";
     TEMPLATE_ANCHOR = "T002", Bug, "fusion anchor does not hold";
     TEMPLATE_NONE = "T003", Unsupported, "no template serves this operator";
+
+    NPU_ACCUMULATOR = "N001", Bug, "accumulator is a block of one element";
+    NPU_IN_PLACE = "N002", Bug, "accumulation is not in place";
+    NPU_AXIS = "N003", Bug, "axis of a one-dimensional reduction";
+    NPU_GRID = "N004", Bug, "grid too large for the NPU";
+    NPU_LOOP = "N005", Bug, "programs do not loop over the work";
+    NPU_UNIFIED_BUFFER = "N006", Bug, "blocks exceed the unified buffer";
+    NPU_L1 = "N007", Bug, "operands of a dot exceed L1";
+    NPU_L0 = "N008", Bug, "block of a dot exceeds L0";
+    NPU_BLOCK_SIZE = "N009", Bug, "block axis too long for the NPU";
+    NPU_ALIGNED = "N010", Bug, "rows are not aligned for the NPU";
+    NPU_CONTROL = "N011", Bug, "control flow that the NPU compiler lacks";
+    NPU_CHAIN = "N012", Bug, "`and` or `or` of run-time values";
+    NPU_INDEXING = "N013", Bug, "block indexed or sliced";
+    NPU_WHERE = "N014", Bug, "`tl.where` in an address";
+    NPU_MASK = "N015", Bug, "access without mask or `other`";
+    NPU_CAST = "N016", Bug, "type called as a cast";
+    NPU_DOT_ACCUMULATOR = "N017", Bug, "dot accumulates in fewer bits than fp32";
+    NPU_CONSTEXPR = "N018", Bug, "`tl.constexpr` on a variable";
+    NPU_AUTOTUNE = "N019", Bug, "autotune as for GPUs";
+    NPU_SCALAR_CODE = "N020", Bug, "integer arithmetic that becomes scalar code";
+    NPU_MEMORY_TYPE = "N021", Bug, "element type that the NPU does not load or store";
+    NPU_DOT_TYPE = "N022", Bug, "operand type that the NPU's dot lacks";
+    NPU_FUNCTION_TYPE = "N023", Bug, "function of a type that the NPU lacks";
+    NPU_FP8 = "N024", Bug, "8-bit float on an NPU";
+    NPU_ATOMIC = "N025", Bug, "atomic addition of a type that the NPU lacks";
+
+    GPU_SHARED_MEMORY = "G001", Bug, "blocks exceed shared memory";
+    GPU_REGISTERS = "G002", Bug, "blocks exceed registers";
+    GPU_WARPS = "G003", Bug, "number of warps that the device lacks";
+    GPU_POWER_OF_TWO = "G004", Bug, "block axis is no power of two";
+    GPU_GRID = "G005", Bug, "grid too large for the GPU";
+    GPU_PRECISION = "G006", Bug, "precision class that the target lacks";
+    GPU_FP8 = "G007", Bug, "8-bit float that the target lacks";
 
     FUEL = "L001", Limit, "out of fuel";
     MEMORY = "L002", Limit, "out of memory";

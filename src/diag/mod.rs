@@ -53,6 +53,14 @@ pub enum Place {
     File { file: String },
 }
 
+impl Place {
+    /// A span of a text; one of joined files is told as one of the file it comes from.
+    pub fn text(file: &Arc<SourceFile>, span: Span) -> Place {
+        let (file, span) = file.origin(span);
+        Place::Text { file, span }
+    }
+}
+
 /// One message.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
@@ -76,7 +84,7 @@ impl Diagnostic {
     }
 
     pub fn at(mut self, file: &Arc<SourceFile>, span: Span) -> Diagnostic {
-        self.place = Some(Place::Text { file: file.clone(), span });
+        self.place = Some(Place::text(file, span));
         self
     }
 

@@ -3,19 +3,16 @@
 //! Generated weights are written as calls of the counter-based hash, so that they are the numbers
 //! that the kernels were verified with. Model inputs are generated likewise.
 
-use std::borrow::Cow;
-
-use safetensors::tensor::{Dtype, View};
+use std::sync::Arc;
 
 use super::python::{described, string, tuple};
 use super::{EmitOptions, Files, python};
 use crate::diag::{self, Diagnostic, codes};
-use crate::dtype::DType;
 use crate::graph::{Producer, Role};
 use crate::reference::seeded::{self, Origin};
 use crate::rng::{self, Seed};
 use crate::select::plan::Plan;
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::{Storage, Tensor, stored};
 
 /// The file that holds weights of the model's own.
 pub const STORED: &str = "weights.safetensors";
@@ -27,7 +24,7 @@ const LITERAL: usize = 64;
 pub fn add(plan: &Plan, options: &EmitOptions, files: &mut Files) -> diag::Result<()> {
     let graph = &plan.imported;
     let mut entries = Vec::new();
-    let mut stored: Vec<(String, Lanes)> = Vec::new();
+    let mut own: Vec<(String, Arc<Tensor>)> = Vec::new();
     for (id, value) in graph.values() {
         if !matches!(value.producer, Producer::Weight(_)) {
             continue;
@@ -44,17 +41,13 @@ pub fn add(plan: &Plan, options: &EmitOptions, files: &mut Files) -> diag::Resul
                     entries.push(format!("{name}: {}", literal(&tensor)));
                     continue;
                 }
-                let refused = || {
-                    let message = format!("writing weight {} of type {}", value.name, value.ty.dtype);
-                    Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(graph.file.clone()))
-                };
-                stored.push((value.name.clone(), lanes(&tensor).ok_or_else(refused)?));
+                own.push((value.name.clone(), tensor));
             }
         }
     }
 
     let mut text = include_str!("text/weights_head.py").to_owned();
-    if !stored.is_empty() {
+    if !own.is_empty() {
         text = text.replace("\nimport torch\n", "\nimport torch\nfrom safetensors.torch import load_file\n");
         text = text.replace("import math\n", "import math\nimport pathlib\n");
         let requirements = files.entry("requirements.txt".to_owned()).or_default();
@@ -64,7 +57,7 @@ pub fn add(plan: &Plan, options: &EmitOptions, files: &mut Files) -> diag::Resul
         "\n\n{}\n\ndef load(device):\n    \"\"\"Every weight by its name in the model.\"\"\"\n",
         rng::PYTHON.trim_start()
     );
-    if stored.is_empty() {
+    if own.is_empty() {
         text += "    weights = {\n";
     } else {
         text += &format!("    weights = load_file(pathlib.Path(__file__).parent / \"{STORED}\")\n    weights |= {{\n");
@@ -75,8 +68,8 @@ pub fn add(plan: &Plan, options: &EmitOptions, files: &mut Files) -> diag::Resul
     text += "    }\n    return {name: tensor.to(device) for name, tensor in weights.items()}\n";
     text += &inputs(plan, options);
     files.insert("weights.py".to_owned(), text.into_bytes());
-    if !stored.is_empty() {
-        let bytes = safetensors::serialize(stored, None).map_err(|error| {
+    if !own.is_empty() {
+        let bytes = stored::write(&own).map_err(|error| {
             Box::new(Diagnostic::new(&codes::INTERNAL, format!("weights cannot be written: {error}")).in_file(STORED))
         })?;
         files.insert(STORED.to_owned(), bytes);
@@ -111,52 +104,4 @@ fn literal(tensor: &Tensor) -> String {
         Storage::F64(lanes) => lanes.iter().map(|&v| python::float(v)).collect(),
     };
     format!("torch.tensor([{}], dtype={}).reshape{}", lanes.join(", "), python::dtype(tensor.dtype()), tuple(tensor.shape()))
-}
-
-/// A tensor as safetensors takes it.
-struct Lanes {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl View for Lanes {
-    fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&self.bytes)
-    }
-
-    fn data_len(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
-/// Little-endian bytes of a tensor; `None` for types that are not written yet.
-fn lanes(tensor: &Tensor) -> Option<Lanes> {
-    let integers = |lanes: &[i64], size: usize| lanes.iter().flat_map(|v| v.to_le_bytes()[..size].to_vec()).collect();
-    let (dtype, bytes): (Dtype, Vec<u8>) = match (tensor.dtype(), tensor.storage()) {
-        (DType::F64, Storage::F64(lanes)) => (Dtype::F64, lanes.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        (DType::F32, Storage::F32(lanes)) => (Dtype::F32, lanes.iter().flat_map(|v| v.to_le_bytes()).collect()),
-        (DType::F16, Storage::F32(lanes)) => {
-            (Dtype::F16, lanes.iter().flat_map(|v| half::f16::from_f32(*v).to_le_bytes()).collect())
-        }
-        (DType::BF16, Storage::F32(lanes)) => {
-            (Dtype::BF16, lanes.iter().flat_map(|v| half::bf16::from_f32(*v).to_le_bytes()).collect())
-        }
-        (DType::I64, Storage::I64(lanes)) => (Dtype::I64, integers(lanes, 8)),
-        (DType::I32, Storage::I64(lanes)) => (Dtype::I32, integers(lanes, 4)),
-        (DType::I16, Storage::I64(lanes)) => (Dtype::I16, integers(lanes, 2)),
-        (DType::I8, Storage::I64(lanes)) => (Dtype::I8, integers(lanes, 1)),
-        (DType::U8, Storage::I64(lanes)) => (Dtype::U8, integers(lanes, 1)),
-        (DType::Bool, Storage::Bool(lanes)) => (Dtype::BOOL, lanes.clone()),
-        _ => return None,
-    };
-    Some(Lanes { dtype, shape: tensor.shape().to_vec(), bytes })
 }

@@ -16,6 +16,7 @@ pub mod walk;
 mod filetests;
 
 pub use ir::Kernel;
-pub use lower::{ArgSpec, Specialization, Target, compile, constexpr_params};
+pub use lower::sources::Sources;
+pub use lower::{ArgSpec, Specialization, Target, compile, compile_sources, constexpr_params};
 pub use parse::parse;
 pub use verify::{Verified, verify};

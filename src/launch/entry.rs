@@ -8,16 +8,20 @@
 use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Result, codes};
+use crate::kernel::lower::dialect::{device_functions, is_dialect};
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, StmtKind};
 use crate::syntax::walk;
 
-/// Every function with a `jit` decorator, in the order of the file.
+/// Every function with a `jit` decorator, in the order of the file; in the emulator dialect, which has none,
+/// every function that runs on the device.
 pub fn jitted(module: &Module) -> Vec<&FunctionDef> {
     let functions = module.body.iter().filter_map(|stmt| match &stmt.kind {
         StmtKind::Function(function) => Some(function),
         _ => None,
     });
-    functions.filter(|function| function.decorators.iter().any(is_jit)).collect()
+    let of_dialect = if is_dialect(module) { device_functions(module) } else { BTreeSet::new() };
+    let is_kernel = |f: &&FunctionDef| f.decorators.iter().any(is_jit) || of_dialect.contains(f.name.as_str());
+    functions.filter(is_kernel).collect()
 }
 
 fn is_jit(decorator: &Expr) -> bool {

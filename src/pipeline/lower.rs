@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::diag::{Diagnostic, Place, Result, codes};
-use crate::kernel::{self, ArgSpec, Kernel, Specialization, Verified};
+use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
 use crate::source::SourceFile;
 use crate::syntax::ast::Module;
@@ -24,10 +24,10 @@ pub struct Request {
     pub args: Vec<(String, ArgSpec)>,
 }
 
-/// Parses files, and keeps the last.
+/// Reads files with what they import, and keeps the last.
 #[derive(Default)]
 pub struct Lowerer {
-    last: Option<(PathBuf, Module)>,
+    last: Option<(PathBuf, Sources)>,
 }
 
 /// A kernel file, parsed.
@@ -47,28 +47,36 @@ pub fn read(path: &Path) -> Result<Module> {
     parse_module(&SourceFile::new(name, text))
 }
 
+/// A kernel file with what it imports, ready to be lowered. Errors: as [`read`].
+fn sources(path: &Path) -> Result<Sources> {
+    if path.extension().is_some_and(|extension| extension == "ttir") {
+        return read(path).map(Sources::single);
+    }
+    Sources::open(path, None)
+}
+
 impl Lowerer {
     /// Lowers one kernel; its name comes first, as far as it is known.
     pub fn lower(&mut self, request: &Request) -> (String, Result<Verified<Kernel>>) {
         let asked = request.entry.clone().unwrap_or_default();
         if self.last.as_ref().is_none_or(|(path, _)| *path != request.file) {
-            match read(&request.file) {
-                Ok(module) => self.last = Some((request.file.clone(), module)),
+            match sources(&request.file) {
+                Ok(sources) => self.last = Some((request.file.clone(), sources)),
                 Err(error) => return (asked, Err(error)),
             }
         }
-        let (_, module) = self.last.as_ref().expect("invariant: the file was just parsed");
-        let function = match entry::choose(module, request.entry.as_deref()) {
-            Ok(function) => function,
+        let (_, sources) = self.last.as_mut().expect("invariant: the file was just parsed");
+        let (name, place) = match entry::choose(sources.module(), request.entry.as_deref()) {
+            Ok(function) => (function.name.clone(), function.name_span),
             Err(error) => return (asked, Err(error)),
         };
+        let file = sources.file().clone();
         let spec = Specialization { args: request.args.clone(), ..Specialization::default() };
-        let lowered = catch_unwind(AssertUnwindSafe(|| kernel::compile(module, &function.name, &spec)));
+        let lowered = catch_unwind(AssertUnwindSafe(|| kernel::compile_sources(sources, &name, &spec)));
         let lowered = lowered.unwrap_or_else(|_| {
-            let message = format!("lowering `{}` panics", function.name);
-            Err(Box::new(Diagnostic::new(&codes::INTERNAL, message).at(&module.file, function.name_span)))
+            Err(Box::new(Diagnostic::new(&codes::INTERNAL, format!("lowering `{name}` panics")).at(&file, place)))
         });
-        (function.name.clone(), lowered)
+        (name, lowered)
     }
 }
 

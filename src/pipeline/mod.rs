@@ -5,6 +5,7 @@
 //! meaningless (an unreadable file, a folder in the way) ends a run.
 
 mod data;
+pub mod emulate;
 mod judge;
 mod load;
 pub mod lower;

@@ -29,6 +29,12 @@ const MAX_LINE_TOKENS: usize = 10_000;
 
 /// Parses a whole file.
 pub fn parse_module(file: &Arc<SourceFile>) -> Result<Module> {
+    parse_joined(file, 0)
+}
+
+/// Parses a file that stands at an offset of a joined one: spans are offsets into that.
+pub fn parse_joined(file: &Arc<SourceFile>, base: usize) -> Result<Module> {
+    let base = u32::try_from(base).map_err(|_| too_large(file))?;
     let (syntax, tokens) = parse(file, Mode::Module)?;
     let py::Mod::Module(module) = &syntax else {
         return Err(Box::new(Diagnostic::new(&codes::INTERNAL, "the parser gave no module").in_file(file.name())));
@@ -40,10 +46,11 @@ pub fn parse_module(file: &Arc<SourceFile>) -> Result<Module> {
             let span = span(token.range());
             let before = &file.text()[..span.start as usize];
             let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-            Comment { span, own_line: before[line_start..].trim().is_empty() }
+            let own_line = before[line_start..].trim().is_empty();
+            Comment { span: Span { start: span.start + base, end: span.end + base }, own_line }
         })
         .collect();
-    let mut convert = Convert::default();
+    let mut convert = Convert::at(base);
     let body = convert.statements(&module.body);
     convert.finish(file)?;
     Ok(Module { file: file.clone(), body, comments })
@@ -76,9 +83,13 @@ pub fn parse_expression_at(file: &Arc<SourceFile>, place: Span) -> Result<Expr> 
     Ok(expr)
 }
 
-fn parse(file: &Arc<SourceFile>, mode: Mode) -> Result<(py::Mod, Tokens)> {
+fn too_large(file: &Arc<SourceFile>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(&codes::PYTHON_SYNTAX, "files are larger than 4 GiB").in_file(file.name()))
+}
+
+pub(super) fn parse(file: &Arc<SourceFile>, mode: Mode) -> Result<(py::Mod, Tokens)> {
     if u32::try_from(file.text().len()).is_err() {
-        return Err(Box::new(Diagnostic::new(&codes::PYTHON_SYNTAX, "file is larger than 4 GiB").in_file(file.name())));
+        return Err(too_large(file));
     }
     let parsed = ruff_python_parser::parse_unchecked(file.text(), ParseOptions::from(mode));
     let mut line_tokens = 0;
@@ -105,14 +116,28 @@ fn span(range: TextRange) -> Span {
 
 /// Walks ruff's tree and notes where it nests too deeply.
 #[derive(Default)]
-struct Convert {
+pub(super) struct Convert {
+    /// Added to ruff's offsets, modulo 2³².
+    base: u32,
     depth: usize,
     too_deep: Option<Span>,
 }
 
 impl Convert {
-    fn finish(self, file: &Arc<SourceFile>) -> Result<()> {
-        match self.too_deep {
+    /// For a text that starts at an offset of the file it is told as.
+    pub(super) fn at(base: u32) -> Convert {
+        Convert { base, depth: 0, too_deep: None }
+    }
+
+    pub(super) fn span(&self, range: TextRange) -> Span {
+        let local = span(range);
+        Span { start: local.start.wrapping_add(self.base), end: local.end.wrapping_add(self.base) }
+    }
+
+    /// `file` is the text that was parsed.
+    pub(super) fn finish(self, file: &Arc<SourceFile>) -> Result<()> {
+        let base = self.base;
+        match self.too_deep.map(|s| Span { start: s.start.wrapping_sub(base), end: s.end.wrapping_sub(base) }) {
             None => Ok(()),
             Some(span) => Err(Box::new(
                 Diagnostic::new(&codes::PYTHON_SYNTAX, format!("nested more than {MAX_NESTING} deep")).at(file, span),
@@ -130,13 +155,13 @@ impl Convert {
         true
     }
 
-    fn statements(&mut self, body: &[py::Stmt]) -> Vec<Stmt> {
+    pub(super) fn statements(&mut self, body: &[py::Stmt]) -> Vec<Stmt> {
         body.iter().map(|e| self.statement(e)).collect()
     }
 
     fn statement(&mut self, stmt: &py::Stmt) -> Stmt {
-        if !self.enter(span(stmt.range())) {
-            return Stmt { kind: StmtKind::Other("too deeply nested"), span: span(stmt.range()) };
+        if !self.enter(self.span(stmt.range())) {
+            return Stmt { kind: StmtKind::Other("too deeply nested"), span: self.span(stmt.range()) };
         }
         let kind = match stmt {
             py::Stmt::Import(s) => StmtKind::Import(s.names.iter().map(alias).collect()),
@@ -148,12 +173,12 @@ impl Convert {
             py::Stmt::FunctionDef(s) if s.is_async => StmtKind::Other("async def"),
             py::Stmt::FunctionDef(s) => StmtKind::Function(FunctionDef {
                 name: s.name.to_string(),
-                name_span: span(s.name.range()),
+                name_span: self.span(s.name.range()),
                 params: self.parameters(&s.parameters),
                 decorators: s.decorator_list.iter().map(|d| self.expression(&d.expression)).collect(),
                 returns: s.returns.as_deref().map(|e| self.expression(e)),
                 body: self.statements(&s.body),
-                params_span: span(s.parameters.range()),
+                params_span: self.span(s.parameters.range()),
             }),
             py::Stmt::ClassDef(s) => StmtKind::Class {
                 name: s.name.to_string(),
@@ -204,7 +229,7 @@ impl Convert {
             py::Stmt::IpyEscapeCommand(_) => StmtKind::Other("notebook command"),
         };
         self.depth -= 1;
-        Stmt { kind, span: span(stmt.range()) }
+        Stmt { kind, span: self.span(stmt.range()) }
     }
 
     /// `elif` becomes an `if` that is alone in the else branch.
@@ -215,7 +240,7 @@ impl Convert {
                 None => self.statements(&clause.body),
                 Some(test) => {
                     let end = rest.last().unwrap_or(clause);
-                    let whole = span(clause.range()).to(span(end.range()));
+                    let whole = self.span(clause.range()).to(self.span(end.range()));
                     if !self.enter(whole) {
                         return StmtKind::Other("too deeply nested");
                     }
@@ -231,16 +256,16 @@ impl Convert {
     fn parameters(&mut self, params: &py::Parameters) -> Vec<Param> {
         let mut list = Vec::new();
         for p in params.posonlyargs.iter().chain(&params.args) {
-            list.push(self.parameter(&p.parameter, p.default.as_deref(), span(p.range()), ParamKind::Positional));
+            list.push(self.parameter(&p.parameter, p.default.as_deref(), self.span(p.range()), ParamKind::Positional));
         }
         if let Some(p) = params.vararg.as_deref() {
-            list.push(self.parameter(p, None, span(p.range()), ParamKind::VarArgs));
+            list.push(self.parameter(p, None, self.span(p.range()), ParamKind::VarArgs));
         }
         for p in &params.kwonlyargs {
-            list.push(self.parameter(&p.parameter, p.default.as_deref(), span(p.range()), ParamKind::KeywordOnly));
+            list.push(self.parameter(&p.parameter, p.default.as_deref(), self.span(p.range()), ParamKind::KeywordOnly));
         }
         if let Some(p) = params.kwarg.as_deref() {
-            list.push(self.parameter(p, None, span(p.range()), ParamKind::VarKeywords));
+            list.push(self.parameter(p, None, self.span(p.range()), ParamKind::VarKeywords));
         }
         list
     }
@@ -263,9 +288,9 @@ impl Convert {
         list.iter().map(|e| self.expression(e)).collect()
     }
 
-    fn expression(&mut self, expr: &py::Expr) -> Expr {
-        if !self.enter(span(expr.range())) {
-            return Expr { kind: ExprKind::Other("too deeply nested"), span: span(expr.range()) };
+    pub(super) fn expression(&mut self, expr: &py::Expr) -> Expr {
+        if !self.enter(self.span(expr.range())) {
+            return Expr { kind: ExprKind::Other("too deeply nested"), span: self.span(expr.range()) };
         }
         let kind = match expr {
             py::Expr::Name(e) => ExprKind::Name(e.id.to_string()),
@@ -313,7 +338,7 @@ impl Convert {
                     .map(|k| Keyword {
                         name: k.arg.as_ref().map(ToString::to_string),
                         value: self.expression(&k.value),
-                        span: span(k.range()),
+                        span: self.span(k.range()),
                     })
                     .collect(),
             },
@@ -342,7 +367,7 @@ impl Convert {
             py::Expr::IpyEscapeCommand(_) => ExprKind::Other("notebook command"),
         };
         self.depth -= 1;
-        Expr { kind, span: span(expr.range()) }
+        Expr { kind, span: self.span(expr.range()) }
     }
 
     fn f_string(&mut self, value: &py::FStringValue) -> ExprKind {

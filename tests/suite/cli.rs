@@ -106,10 +106,10 @@ fn what_is_not_offered_yet_is_refused_by_name() {
     "#]],
     );
     refused(
-        &["lint", "kernel.py"],
+        &["repair", "kernel.py"],
         expect![[r#"
         exit 3
-        unsupported[U006]: `decompose lint` is not offered yet
+        unsupported[U006]: `decompose repair` is not offered yet
     "#]],
     );
 }
@@ -133,6 +133,24 @@ fn wrong_words_are_refused() {
          |
          = help: write the input's name and its sizes: --shape x=1x3x224x224
     "#]],
+    );
+    refused(
+        &["lint", "kernel.py", "--target", "sm_70"],
+        expect![[r#"
+            exit 2
+            error[U001]: --target does not know `sm_70`
+             |
+             = help: use one of: sm_90, sm_80, gfx942, ascend910b1, ascend910b2, ascend910b2c, ascend910b3, ascend910b4, ascend910_9362, ascend910_9372, ascend910_9381, ascend910_9382, ascend910_9391, ascend910_9392
+        "#]],
+    );
+    refused(
+        &["lint", "kernel.py", "--constexpr", "BM"],
+        expect![[r#"
+            exit 2
+            error[U001]: --constexpr cannot read `BM`
+             |
+             = help: write a name and a value: --constexpr BM=64
+        "#]],
     );
     refused(
         &["verify", "."],

@@ -86,8 +86,23 @@ fn examples_of_host_code() {
 }
 
 #[test]
+fn examples_of_launches() {
+    examples('E');
+}
+
+#[test]
 fn examples_of_templates() {
     examples('T');
+}
+
+#[test]
+fn examples_of_rules_for_npus() {
+    examples('N');
+}
+
+#[test]
+fn examples_of_rules_for_gpus() {
+    examples('G');
 }
 
 #[test]
@@ -104,6 +119,6 @@ fn examples_of_internal_errors() {
 #[test]
 fn every_stage_has_a_test() {
     for code in codes::ALL {
-        assert!("UMSKABCHTLX".contains(&code.id[..1]), "{}", code.id);
+        assert!("UMSKABCHETLXNG".contains(&code.id[..1]), "{}", code.id);
     }
 }

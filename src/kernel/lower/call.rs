@@ -39,18 +39,28 @@ impl<'a> Args<'a> {
 
 impl<'a> Lower<'a, '_> {
     pub fn call_expr(&mut self, span: Span, func: &'a Expr, args: &'a [Expr], keywords: &'a [Keyword]) -> Result<Val<'a>> {
-        let path = if self.names.dialect { self.names.path(func) } else { None };
+        let path = if self.names().dialect { self.names().path(func) } else { None };
         if let Some(offset) = dialect::unwrapped(path.as_deref(), args) {
             return self.expr(offset);
         }
         let callee = self.expr(func)?;
         // Triton evaluates keyword arguments before positional ones.
         let mut named = Vec::with_capacity(keywords.len());
+        let mut unpacked: Vec<(Constant, Val<'a>)> = Vec::new();
         for keyword in keywords {
             let Some(name) = keyword.name.as_deref() else {
-                return Err(self.rejected(keyword.span, "`**` in a call"));
+                match self.expr(&keyword.value)? {
+                    Val::Dict(pairs) if self.host => unpacked.extend(pairs),
+                    _ => return Err(self.rejected(keyword.span, "`**` in a call")),
+                }
+                continue;
             };
             named.push((name, Arg { val: self.expr(&keyword.value)?, span: keyword.value.span }));
+        }
+        for (key, val) in &unpacked {
+            if let Some(name) = key.as_str() {
+                named.push((name, Arg { val: val.clone(), span }));
+            }
         }
         let mut positional = Vec::with_capacity(args.len());
         for arg in args {
@@ -66,7 +76,7 @@ impl<'a> Lower<'a, '_> {
         match callee {
             Val::Function(function) => self.call_jit(span, function, positional, named),
             Val::Builtin(builtin) => {
-                if self.names.dialect {
+                if self.names().dialect {
                     positional = self.without_offsets(span, builtin.name, positional)?;
                 }
                 self.call_builtin(span, builtin, positional, named)
@@ -76,6 +86,8 @@ impl<'a> Lower<'a, '_> {
                 self.call_builtin(span, builtin, positional, named)
             }
             Val::TypeMethod(scalar, name) => self.type_method(span, scalar, &name),
+            Val::Host(function) => self.call_host(span, function, positional, named),
+            Val::Path(path) if self.host || path.starts_with("python.") => self.host_call(span, &path, &positional, &named),
             // A type is called to convert: `tl.float32(x)` is not Triton, `tl.constexpr(x)` is.
             other => Err(self.rejected(span, format!("a call of {}", other.describe()))),
         }
@@ -137,9 +149,48 @@ impl<'a> Lower<'a, '_> {
         positional: Vec<Arg<'a>>,
         named: Vec<(&str, Arg<'a>)>,
     ) -> Result<Val<'a>> {
+        self.enter_call(span, function)?;
+        let module = self.modules.of(function.name_span);
+        let scope = self.bind_params(span, function, positional, named)?;
+        for (name, value) in scope.iter() {
+            for tensor in value.flattened() {
+                self.b.name(tensor.value, name);
+            }
+        }
+        let caller_scope = std::mem::replace(&mut self.scope, scope);
+        let caller_defs = std::mem::take(&mut self.defs);
+        let caller_pending = std::mem::take(&mut self.pending);
+        let caller_frame = std::mem::replace(&mut self.frame, Frame { entry: false, loops: 0 });
+        let caller_module = std::mem::replace(&mut self.module, module);
+        self.calls.push((function, span));
+        let result = self.helper_body(function);
+        self.calls.pop();
+        self.module = caller_module;
+        self.frame = caller_frame;
+        self.pending = caller_pending;
+        self.defs = caller_defs;
+        self.scope = caller_scope;
+        self.b.span = span;
+        result
+    }
+
+    /// Refuses calls that do not end.
+    pub fn enter_call(&self, span: Span, function: &'a FunctionDef) -> Result<()> {
         if self.calls.len() >= MAX_CALLS || self.calls.iter().any(|(open, _)| std::ptr::eq(*open, function)) {
             return Err(self.rejected(span, format!("`{}` calls itself", function.name)));
         }
+        Ok(())
+    }
+
+    /// The parameters of a function with the arguments of a call.
+    pub fn bind_params(
+        &mut self,
+        span: Span,
+        function: &'a FunctionDef,
+        positional: Vec<Arg<'a>>,
+        named: Vec<(&str, Arg<'a>)>,
+    ) -> Result<Scope<'a>> {
+        let module = self.modules.of(function.name_span);
         let mut scope = Scope::default();
         let mut positional = positional.into_iter();
         let mut named: Vec<(&str, Option<Arg<'a>>)> = named.into_iter().map(|(name, arg)| (name, Some(arg))).collect();
@@ -159,10 +210,7 @@ impl<'a> Lower<'a, '_> {
                         (Some(arg), None, _) | (None, Some(arg), _) => arg.val,
                         (None, None, Some(default)) => {
                             // Defaults see the module's names, not the caller's.
-                            let caller = std::mem::take(&mut self.scope);
-                            let value = self.expr(default);
-                            self.scope = caller;
-                            value?
+                            self.default_value(module, default)?
                         }
                         (None, None, None) => {
                             let message = format!("`{}` needs an argument `{}`", function.name, param.name);
@@ -180,24 +228,7 @@ impl<'a> Lower<'a, '_> {
         if let Some((name, Some(arg))) = named.iter().find(|(_, arg)| arg.is_some()) {
             return Err(self.rejected(arg.span, format!("`{}` has no parameter `{name}`", function.name)));
         }
-        for (name, value) in scope.iter() {
-            for tensor in value.flattened() {
-                self.b.name(tensor.value, name);
-            }
-        }
-        let caller_scope = std::mem::replace(&mut self.scope, scope);
-        let caller_defs = std::mem::take(&mut self.defs);
-        let caller_pending = std::mem::take(&mut self.pending);
-        let caller_frame = std::mem::replace(&mut self.frame, Frame { entry: false, loops: 0 });
-        self.calls.push((function, span));
-        let result = self.helper_body(function);
-        self.calls.pop();
-        self.frame = caller_frame;
-        self.pending = caller_pending;
-        self.defs = caller_defs;
-        self.scope = caller_scope;
-        self.b.span = span;
-        result
+        Ok(scope)
     }
 
     fn type_method(&mut self, span: Span, scalar: Scalar, name: &str) -> Result<Val<'a>> {

@@ -12,12 +12,16 @@
 //!
 //! Does not catch: what the emulator's library has and Triton lacks is refused where it is used, by name.
 
+use std::collections::BTreeSet;
+
 use super::Lower;
 use super::call::Arg;
 use super::value::Val;
 use crate::diag::Result;
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Module, StmtKind};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, FunctionDef, Module, StmtKind};
+use crate::syntax::imports::Imports;
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 /// Whether a module is written in the dialect.
 pub fn is_dialect(module: &Module) -> bool {
@@ -46,6 +50,65 @@ pub fn is_dialect(module: &Module) -> bool {
 /// `common`, `emulators.common`.
 pub fn is_common(module: &str) -> bool {
     module.rsplit('.').next() == Some("common")
+}
+
+/// `launch_kernel_1d` and its siblings.
+pub fn is_launcher(func: &Expr) -> bool {
+    let name = func.as_dotted().unwrap_or_default();
+    matches!(name.rsplit('.').next(), Some("launch_kernel_1d" | "launch_kernel_2d" | "launch_kernel_3d"))
+}
+
+/// The functions of a file in the dialect that run on the device: those that do what only a program does, those
+/// that a launch names, and the helpers that these call. A function that launches is a wrapper.
+pub fn device_functions(module: &Module) -> BTreeSet<&str> {
+    let imports = Imports::of(module);
+    let all: Vec<&FunctionDef> =
+        module.body.iter().filter_map(|stmt| if let StmtKind::Function(def) = &stmt.kind { Some(def) } else { None }).collect();
+    let find = |name: &str| all.iter().copied().find(|def| def.name == name);
+    let mut device: BTreeSet<&str> = BTreeSet::new();
+    for &def in &all {
+        let (mut programs, mut launches) = (false, false);
+        for call in calls(def) {
+            let member = imports.triton(call.0);
+            programs |=
+                member.is_some_and(|m| arity(&m).is_some() || matches!(m.as_str(), "program_id" | "num_programs" | "arange"));
+            launches |= is_launcher(call.0);
+            if is_launcher(call.0)
+                && let Some(kernel) = call.1.first().and_then(Expr::as_name).and_then(find)
+            {
+                device.insert(&kernel.name);
+            }
+        }
+        if programs && !launches {
+            device.insert(&def.name);
+        }
+    }
+    let mut open: Vec<&str> = device.iter().copied().collect();
+    while let Some(name) = open.pop() {
+        for call in find(name).map(calls).unwrap_or_default() {
+            if let Some(helper) = call.0.as_name().and_then(find)
+                && device.insert(&helper.name)
+            {
+                open.push(&helper.name);
+            }
+        }
+    }
+    device
+}
+
+/// The calls in a function: what is called, and the positional arguments.
+fn calls(def: &FunctionDef) -> Vec<(&Expr, &[Expr])> {
+    let mut found = Vec::new();
+    each_stmt(&def.body, &mut |stmt| {
+        for expr in own_exprs(stmt) {
+            each_expr(expr, &mut |e| {
+                if let ExprKind::Call { func, args, keywords: _ } = &e.kind {
+                    found.push((&**func, args.as_slice()));
+                }
+            });
+        }
+    });
+    found
 }
 
 /// How many positional arguments a builtin has in the dialect's form: base, offsets, and what it stores.

@@ -1,15 +1,15 @@
 //! Expressions.
 
 use super::flow::Condition;
-use super::names::{Global, dtype_named};
+use super::region::{BlockPtr, Descriptor};
 use super::types::{Scalar, Ty};
 use super::value::{Tensor, Val};
 use super::{Lower, builtins};
-use crate::diag::{Place, Result};
+use crate::diag::Result;
 use crate::kernel::ir::{InstKind, Region};
 use crate::source::Span;
 use crate::syntax::Constant;
-use crate::syntax::ast::{BoolOp, Expr, ExprKind, FStringPart};
+use crate::syntax::ast::{BoolOp, CompareOp, Expr, ExprKind, FStringPart};
 
 impl<'a> Lower<'a, '_> {
     pub fn expr(&mut self, expr: &'a Expr) -> Result<Val<'a>> {
@@ -62,6 +62,9 @@ impl<'a> Lower<'a, '_> {
             }
             ExprKind::Compare { left, rest } => {
                 let [(op, right)] = rest.as_slice() else {
+                    if self.host {
+                        return self.host_chain(left, rest);
+                    }
                     return Err(self.rejected(span, "a chained comparison; write `(a < b) & (b < c)`"));
                 };
                 let left = self.expr(left)?;
@@ -83,11 +86,18 @@ impl<'a> Lower<'a, '_> {
             }
             ExprKind::Subscript { value, index } => self.subscript(span, value, index),
             ExprKind::Slice { lower, upper, step } => {
-                let bounds = [lower, upper, step].into_iter().flatten();
-                let bounded = bounds.into_iter().any(|bound| !matches!(bound.kind, ExprKind::None));
-                Ok(Val::Slice { bounded })
+                let mut bounds = [None, None, None];
+                for (slot, bound) in bounds.iter_mut().zip([lower, upper, step]) {
+                    if let Some(bound) = bound {
+                        *slot = Some(self.expr(bound)?).filter(|value| !value.is_none());
+                    }
+                }
+                Ok(Val::Slice(Box::new(bounds)))
             }
             ExprKind::Ellipsis => Err(self.rejected(span, "`...` in a kernel")),
+            ExprKind::Dict(pairs) if self.host => self.dict(pairs),
+            ExprKind::Lambda { params, body } if self.host => Ok(Val::Lambda(params, body)),
+            ExprKind::Other("list comprehension" | "generator expression") if self.host => self.comprehension(span),
             ExprKind::Dict(_) => Err(self.rejected(span, "a dict in a kernel")),
             ExprKind::Starred(_) => Err(self.rejected(span, "`*` outside a call or tuple")),
             ExprKind::Lambda { .. } => Err(self.rejected(span, "a lambda in a kernel; use a @triton.jit function")),
@@ -99,24 +109,16 @@ impl<'a> Lower<'a, '_> {
         if let Some(value) = self.scope.get(name) {
             return Ok(value.clone());
         }
-        match self.names.get(name) {
-            Some(Global::Jit(function)) => return Ok(Val::Function(function)),
-            Some(Global::Constexpr(value)) => return Ok(Val::constant(value.clone())),
-            Some(Global::Import(path)) => return self.resolve(span, path.clone()),
-            Some(Global::Plain(place)) => {
-                let mut diagnostic = self.rejected(span, format!("`{name}` is not a @triton.jit function"));
-                let place = Place::Text { file: self.file().clone(), span: *place };
-                diagnostic.related.push((place, "defined here".to_owned()));
-                return Err(diagnostic);
+        if let Some(value) = self.global(span, self.module, name)? {
+            return Ok(value);
+        }
+        if self.host {
+            match name {
+                "list" | "tuple" | "set" | "sorted" | "dict" | "any" | "all" | "enumerate" | "range" | "hasattr" | "getattr"
+                | "callable" | "print" => return Ok(Val::Path(format!("python.{name}"))),
+                "__name__" => return Ok(Val::Const(Constant::Str("module".to_owned()))),
+                _ => {}
             }
-            Some(Global::Other(place)) => {
-                let mut diagnostic = self.rejected(span, format!("the global `{name}` is not a tl.constexpr"));
-                let place = Place::Text { file: self.file().clone(), span: *place };
-                diagnostic.related.push((place, "defined here".to_owned()));
-                diagnostic.help = Some(format!("write `{name} = tl.constexpr(…)`, or pass it as an argument"));
-                return Err(diagnostic);
-            }
-            None => {}
         }
         if let Some(builtin) = builtins::python(name) {
             return Ok(Val::Builtin(builtin));
@@ -127,45 +129,25 @@ impl<'a> Lower<'a, '_> {
         Err(diagnostic)
     }
 
-    /// What a full dotted name stands for.
-    fn resolve(&self, span: Span, path: String) -> Result<Val<'a>> {
-        if let Some(member) = path.strip_prefix("triton.language.") {
-            if let Some(dtype) = dtype_named(member) {
-                return Ok(dtype);
+    /// `a < b < c` by Python's rule, on what is known.
+    fn host_chain(&mut self, left: &'a Expr, rest: &'a [(CompareOp, Expr)]) -> Result<Val<'a>> {
+        let mut left = self.expr(left)?;
+        for (op, right) in rest {
+            let value = self.expr(right)?;
+            let held = self.compare(right.span, *op, &left, &value)?;
+            if !matches!(&held, Val::Const(constant) if constant.truthy()) {
+                return Ok(held);
             }
-            if let Some(builtin) = builtins::triton(member) {
-                return Ok(Val::Builtin(builtin));
-            }
-            if builtins::is_module(member) {
-                return Ok(Val::Path(path));
-            }
-            // The members of an enumeration are known by name.
-            if matches!(member, "PropagateNan.ALL" | "PropagateNan.NONE") {
-                return Ok(Val::Const(Constant::Str(member.to_owned())));
-            }
-            if !builtins::exists(member) {
-                return Err(self.rejected(span, format!("triton.language has no `{member}`")));
-            }
-            return Err(self.unsupported(span, format!("`tl.{member}`")));
+            left = value;
         }
-        match path.as_str() {
-            "triton" | "triton.language" => Ok(Val::Path(path)),
-            "triton.cdiv" | "triton.next_power_of_2" => {
-                let name = path.rsplit('.').next().unwrap_or("");
-                builtins::triton(name).map(Val::Builtin).ok_or_else(|| self.unsupported(span, format!("`{path}`")))
-            }
-            "math.inf" => Ok(Val::Const(Constant::Float(f64::INFINITY))),
-            "math.pi" => Ok(Val::Const(Constant::Float(std::f64::consts::PI))),
-            _ if !path.contains('.') => Ok(Val::Path(path)),
-            _ => Err(self.unsupported(span, format!("`{path}`, which is not of this file or of triton.language"))),
-        }
+        Ok(Val::bool(true))
     }
 
-    fn attribute(&mut self, span: Span, value: Val<'a>, name: &str) -> Result<Val<'a>> {
+    pub fn attribute(&mut self, span: Span, value: Val<'a>, name: &str) -> Result<Val<'a>> {
         let unknown =
             |lower: &Self, value: &Val<'a>| lower.unsupported(span, format!("attribute `{name}` of {}", value.describe()));
         match &value {
-            Val::Path(path) => self.resolve(span, format!("{path}.{name}")),
+            Val::Path(path) => self.path_attribute(span, &path.clone(), name),
             Val::Tensor(tensor) => match name {
                 "dtype" => Ok(Val::Type(tensor.ty.scalar)),
                 "type" => Ok(Val::BlockType(tensor.ty.clone())),
@@ -183,6 +165,13 @@ impl<'a> Lower<'a, '_> {
                 },
             },
             Val::Type(scalar) => self.type_attribute(span, *scalar, name),
+            Val::BlockPtr(pointer) => self.block_ptr_attribute(span, pointer, &value, name),
+            Val::Descriptor(descriptor) => self.descriptor_attribute(span, descriptor, &value, name),
+            Val::HostTensor(dtype, shape) => match name {
+                "dtype" => Ok(Val::Type(Scalar::Num(*dtype))),
+                "shape" => Ok(Val::Tuple(shape.iter().map(|&n| Val::int(n)).collect())),
+                _ => Err(unknown(self, &value)),
+            },
             Val::BlockType(ty) => match name {
                 "scalar" => Ok(Val::Type(ty.scalar)),
                 "element_ty" if ty.is_block() => Ok(Val::Type(ty.scalar)),
@@ -193,13 +182,39 @@ impl<'a> Lower<'a, '_> {
             },
             Val::Const(_) if name == "value" => Ok(value),
             // A Python number has the methods of a run-time one: `(2.0).to(tl.float16)`.
-            Val::Const(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)) if name == "to" => {
+            Val::Const(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)) if builtins::member(name).is_some() => {
                 builtins::member(name).map(|b| Val::Method(Box::new(value.clone()), b)).ok_or_else(|| unknown(self, &value))
             }
             _ if matches!(name, "append" | "extend" | "insert" | "pop" | "items" | "keys" | "values") => {
                 Err(self.rejected(span, format!("`.{name}`: kernels have no lists or dicts that change")))
             }
             _ => Err(unknown(self, &value)),
+        }
+    }
+
+    /// What kernels ask of a block pointer: its type is that of a pointer to the elements.
+    fn block_ptr_attribute(&mut self, span: Span, pointer: &BlockPtr, value: &Val<'a>, name: &str) -> Result<Val<'a>> {
+        match name {
+            "dtype" | "type" => Ok(Val::Type(pointer.base.ty.scalar)),
+            _ => match builtins::member(name) {
+                Some(builtin) => Ok(Val::Method(Box::new(value.clone()), builtin)),
+                None => Err(self.unsupported(span, format!("attribute `{name}` of {}", value.describe()))),
+            },
+        }
+    }
+
+    fn descriptor_attribute(&mut self, span: Span, desc: &Descriptor, value: &Val<'a>, name: &str) -> Result<Val<'a>> {
+        let tensors = |list: &[Tensor]| Val::Tuple(list.iter().cloned().map(Val::Tensor).collect());
+        match name {
+            "dtype" => Ok(Val::Type(desc.block_type().scalar)),
+            "block_type" => Ok(Val::BlockType(desc.block_type())),
+            "block_shape" => Ok(Val::Tuple(desc.block.iter().map(|&n| Val::int(n as i64)).collect())),
+            "shape" => Ok(tensors(&desc.shape)),
+            "strides" => Ok(tensors(&desc.strides)),
+            _ => match builtins::descriptor_method(name) {
+                Some(builtin) => Ok(Val::Method(Box::new(value.clone()), builtin)),
+                None => Err(self.unsupported(span, format!("`.{name}` of a descriptor"))),
+            },
         }
     }
 
@@ -271,6 +286,9 @@ impl<'a> Lower<'a, '_> {
         self.b.span = span;
         match base {
             Val::Tuple(items) => {
+                if let Val::Slice(bounds) = &at {
+                    return self.tuple_slice(index.span, &items, bounds);
+                }
                 let Val::Const(Constant::Int(i)) = at else {
                     return Err(self.rejected(index.span, "a tuple's index must be a compile-time integer"));
                 };
@@ -291,7 +309,7 @@ impl<'a> Lower<'a, '_> {
                 for (axis, part) in parts.iter().enumerate() {
                     match part {
                         part if part.is_none() => tensor = self.expand_dims(&tensor, axis),
-                        Val::Slice { bounded: false } => {
+                        Val::Slice(bounds) if bounds.iter().all(Option::is_none) => {
                             kept += 1;
                             if kept > rank {
                                 return Err(self.type_error(span, format!("too many indices for a block of rank {rank}")));
@@ -305,7 +323,40 @@ impl<'a> Lower<'a, '_> {
                 }
                 Ok(Val::Tensor(tensor))
             }
+            Val::Dict(pairs) => {
+                let key = at.to_constant();
+                let found = pairs.into_iter().find(|(known, _)| Some(known) == key.as_ref());
+                found.map(|(_, value)| value).ok_or_else(|| self.unsupported(index.span, format!("the key {}", at.describe())))
+            }
             other => Err(self.type_error(span, format!("a subscript of {}", other.describe()))),
         }
+    }
+
+    /// `items[lower:upper:step]` of a tuple, by Python's rule.
+    fn tuple_slice(&mut self, span: Span, items: &[Val<'a>], bounds: &[Option<Val<'a>>; 3]) -> Result<Val<'a>> {
+        let mut ints = [None; 3];
+        for (slot, bound) in ints.iter_mut().zip(bounds) {
+            let Some(bound) = bound else { continue };
+            let Val::Const(Constant::Int(i)) = bound else {
+                return Err(self.rejected(span, "a slice's bound must be a compile-time integer"));
+            };
+            *slot = Some(*i);
+        }
+        let [lower, upper, step] = ints;
+        let step = step.unwrap_or(1);
+        if step == 0 {
+            return Err(self.rejected(span, "a slice's step of zero"));
+        }
+        let n = items.len() as i64;
+        let (least, greatest) = if step > 0 { (0, n) } else { (-1, n - 1) };
+        let clamp = |bound: i64| (if bound < 0 { bound.saturating_add(n) } else { bound }).clamp(least, greatest);
+        let mut i = lower.map_or(if step > 0 { 0 } else { n - 1 }, clamp);
+        let end = upper.map_or(if step > 0 { n } else { -1 }, clamp);
+        let mut picked = Vec::new();
+        while (step > 0 && i < end) || (step < 0 && i > end) {
+            picked.push(items[i as usize].clone());
+            i = i.saturating_add(step);
+        }
+        Ok(Val::Tuple(picked))
     }
 }

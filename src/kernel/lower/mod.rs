@@ -5,7 +5,9 @@
 //! unless the target is annotated `tl.constexpr`; helpers are inlined at their calls. Loop-carried
 //! variables are those whose value differs after the body has been lowered once on trial.
 //!
-//! * `names` — imports, functions and globals of the module; `value` — what a name stands for
+//! * `sources` — the files of a kernel; `names` — what a file defines; `globals` — what a kernel reads of it;
+//!   `module_level` — Python that runs before any kernel; `decorators` — what stands above one
+//! * `value` — what a name stands for; `region` — block pointers and descriptors
 //! * `flow` — statements; `expr` — expressions; `call` — argument binding and inlining
 //! * `types`, `ops`, `cast` — promotion, arithmetic, conversions
 //! * `dialect` — files written for a CPU emulator of `triton.language`
@@ -17,12 +19,17 @@ mod builder;
 mod builtins;
 mod call;
 mod cast;
+pub mod decorators;
 pub mod dialect;
 mod expr;
 mod flow;
+mod globals;
+mod module_level;
 mod names;
 mod operands;
 mod ops;
+mod region;
+pub mod sources;
 mod types;
 mod value;
 
@@ -39,6 +46,8 @@ use crate::syntax::ast::{FunctionDef, Module, ParamKind};
 use builder::Builder;
 pub(super) use builder::{literal_of, wrap};
 use names::Names;
+use region::Descriptor;
+use sources::{Modules, Sources};
 use types::{Scalar, Ty};
 use value::{Scope, Tensor, Val};
 
@@ -53,6 +62,35 @@ pub enum ArgSpec {
     /// A run-time fp32 scalar.
     Float,
     Constexpr(Constant),
+    /// A run-time integer without sign.
+    Unsigned {
+        bits: u32,
+    },
+    /// A run-time bool.
+    Bool,
+    /// A constexpr that is an element type.
+    Type(DType),
+    /// A constexpr that is a function of the kernel's module, by name.
+    Function(String),
+    /// Several arguments as one; its run-time members become parameters of their own.
+    Tuple(Vec<ArgSpec>),
+    /// A tensor descriptor of the host: a pointer, then sizes (i32) and strides (i64) of its axes become
+    /// parameters of their own.
+    Descriptor {
+        dtype: DType,
+        block: Vec<usize>,
+    },
+}
+
+impl ArgSpec {
+    /// An integer argument as Triton specialises it: 1 is a constexpr, what 32 bits do not hold has 64. (That it is
+    /// divisible by 16 changes no value.)
+    pub fn of_int(value: i64) -> ArgSpec {
+        match value {
+            1 => ArgSpec::Constexpr(Constant::Int(1)),
+            _ => ArgSpec::Int { bits: if i32::try_from(value).is_ok() { 32 } else { 64 } },
+        }
+    }
 }
 
 /// The parts of a target that change what a kernel means.
@@ -83,34 +121,34 @@ pub struct Specialization {
 ///
 /// Error: K004 when the module has no such kernel.
 pub fn constexpr_params(module: &Module, entry: &str) -> Result<Vec<String>> {
-    let names = Names::of(module);
+    let modules = Modules::single(module);
+    let names = modules.names(0);
     let function = names.entry(module, entry)?;
     let constexpr = |p: &&crate::syntax::ast::Param| p.annotation.as_ref().is_some_and(|a| names.is_constexpr(a));
     Ok(function.params.iter().filter(constexpr).map(|p| p.name.clone()).collect())
 }
 
-/// Lowers one kernel of a module.
+/// Lowers one kernel of a module that imports nothing but Triton.
 ///
 /// Errors: K001 for what is not supported, K002 and K003 for what compiled Triton rejects, K004 for
 /// a missing entry, K007 for arguments that do not fit it.
 pub fn compile(module: &Module, entry: &str, spec: &Specialization) -> Result<Verified<Kernel>> {
-    let names = Names::of(module);
-    let function = names.entry(module, entry)?;
-    let mut lower = Lower {
-        names: &names,
-        target: spec.target,
-        b: Builder::new(),
-        scope: Scope::default(),
-        defs: Vec::new(),
-        pending: Vec::new(),
-        frame: Frame { entry: true, loops: 0 },
-        calls: Vec::new(),
-        trials: 0,
-    };
+    compile_over(&Modules::single(module), entry, spec)
+}
+
+/// Lowers one kernel of a file, with what it imports from others. Errors: as [`compile`], and U002 or S001 for an
+/// imported file that cannot be read.
+pub fn compile_sources(sources: &mut Sources, entry: &str, spec: &Specialization) -> Result<Verified<Kernel>> {
+    sources.with(|modules| compile_over(modules, entry, spec))
+}
+
+fn compile_over(modules: &Modules<'_>, entry: &str, spec: &Specialization) -> Result<Verified<Kernel>> {
+    let function = modules.names(0).entry(modules.module(0), entry)?;
+    let mut lower = Lower::new(modules, spec.target);
     let params = lower.bind_entry(function, spec)?;
     lower.entry_body(function)?;
     let (values, blocks) = lower.b.finish();
-    verify(Kernel { name: Arc::from(entry), params, values, blocks, source: module.file.clone() })
+    verify(Kernel { name: Arc::from(entry), params, values, blocks, source: modules.file.clone() })
 }
 
 /// The function being lowered.
@@ -123,7 +161,15 @@ struct Frame {
 }
 
 struct Lower<'a, 'n> {
-    names: &'n Names<'a>,
+    modules: &'n Modules<'a>,
+    /// The module whose names are in force.
+    module: usize,
+    /// Whether Python's rules hold and not Triton's: at module level and in what it calls.
+    host: bool,
+    /// Whether a global is read as an attribute of its module, where Triton does not ask for a constexpr.
+    through_module: bool,
+    /// How many globals we are in the middle of.
+    depth: usize,
     target: Target,
     b: Builder,
     scope: Scope<'a>,
@@ -138,15 +184,37 @@ struct Lower<'a, 'n> {
     trials: usize,
 }
 
-impl<'a> Lower<'a, '_> {
-    fn file(&self) -> &Arc<SourceFile> {
-        &self.names.file
+impl<'a, 'n> Lower<'a, 'n> {
+    fn new(modules: &'n Modules<'a>, target: Target) -> Lower<'a, 'n> {
+        Lower {
+            modules,
+            module: 0,
+            host: false,
+            through_module: false,
+            depth: 0,
+            target,
+            b: Builder::new(),
+            scope: Scope::default(),
+            defs: Vec::new(),
+            pending: Vec::new(),
+            frame: Frame { entry: true, loops: 0 },
+            calls: Vec::new(),
+            trials: 0,
+        }
+    }
+
+    fn file(&self) -> &'n Arc<SourceFile> {
+        &self.modules.file
+    }
+
+    fn names(&self) -> &'n Names<'a> {
+        self.modules.names(self.module)
     }
 
     fn diagnostic(&self, code: &'static crate::diag::Code, span: Span, message: impl Into<String>) -> Box<Diagnostic> {
         let mut diagnostic = Diagnostic::new(code, message).at(self.file(), span);
         for (function, call) in self.calls.iter().rev() {
-            let place = Place::Text { file: self.file().clone(), span: *call };
+            let place = Place::text(self.file(), *call);
             diagnostic = diagnostic.related(place, format!("`{}` is called here", function.name));
         }
         Box::new(diagnostic)
@@ -183,49 +251,94 @@ impl<'a> Lower<'a, '_> {
         }
         let mut params = Vec::new();
         for param in &function.params {
-            if matches!(param.kind, ParamKind::VarArgs | ParamKind::VarKeywords) {
-                return Err(self.unsupported(param.span, "variadic parameters of a kernel"));
+            if matches!(param.kind, ParamKind::VarKeywords) {
+                return Err(self.unsupported(param.span, "`**` parameters of a kernel"));
             }
             self.b.span = param.span;
-            let annotated = param.annotation.as_ref().is_some_and(|a| self.names.is_constexpr(a));
+            let annotated = param.annotation.as_ref().is_some_and(|a| self.names().is_constexpr(a));
             let given = spec.args.iter().find(|(name, _)| *name == param.name).map(|(_, spec)| spec);
-            let scalar = match (given, &param.default) {
-                (Some(ArgSpec::Constexpr(constant)), _) => {
-                    self.scope.set(&param.name, Val::constant(constant.clone()));
-                    continue;
+            let value = match (given, &param.default) {
+                (Some(spec), _) => {
+                    let value = self.bind_param(param, &param.name, spec, &mut params)?;
+                    if annotated && !value.flattened().is_empty() {
+                        let message = format!("parameter `{}` is tl.constexpr and needs a compile-time value", param.name);
+                        return Err(entry_error(self, param.span, message));
+                    }
+                    value
                 }
-                (Some(_), _) if annotated => {
-                    let message = format!("parameter `{}` is tl.constexpr and needs a compile-time value", param.name);
-                    return Err(entry_error(self, param.span, message));
-                }
-                (Some(ArgSpec::Pointer(to)), _) => Scalar::Ptr(*to),
-                (Some(ArgSpec::Int { bits: 32 }), _) => Scalar::Num(DType::I32),
-                (Some(ArgSpec::Int { bits: 64 }), _) => Scalar::Num(DType::I64),
-                (Some(ArgSpec::Int { bits }), _) => {
-                    let message = format!("parameter `{}`: an integer argument has 32 or 64 bits, not {bits}", param.name);
-                    return Err(entry_error(self, param.span, message));
-                }
-                (Some(ArgSpec::Float), _) => Scalar::Num(DType::F32),
                 (None, Some(default)) => {
-                    let value = self.expr(default)?;
-                    if value.to_constant().is_none() {
+                    let value = self.default_value(0, default)?;
+                    if !value.flattened().is_empty() {
                         return Err(entry_error(self, default.span, "a default must be known at compile time".to_owned()));
                     }
-                    self.scope.set(&param.name, value);
-                    continue;
+                    value
                 }
+                (None, None) if param.kind == ParamKind::VarArgs => Val::Tuple(Vec::new()),
                 (None, None) => {
                     let message = format!("no argument for parameter `{}` of kernel `{}`", param.name, function.name);
                     return Err(entry_error(self, param.span, message));
                 }
             };
-            let value = self.b.value(Type::scalar(scalar.elem()));
-            self.b.name(value, &param.name);
-            params.push(Param { name: Arc::from(param.name.as_str()), value, span: param.span });
-            let tensor = self.tensor(value, Ty::scalar(scalar));
-            self.scope.set(&param.name, Val::Tensor(tensor));
+            self.scope.set(&param.name, value);
         }
         Ok(params)
+    }
+
+    /// The value of a parameter, or of a part of one; what it holds at run time becomes a parameter of the kernel.
+    fn bind_param(
+        &mut self,
+        param: &crate::syntax::ast::Param,
+        name: &str,
+        spec: &ArgSpec,
+        params: &mut Vec<Param>,
+    ) -> Result<Val<'a>> {
+        let mut run_time = |lower: &mut Self, name: &str, scalar: Scalar| {
+            let value = lower.b.value(Type::scalar(scalar.elem()));
+            lower.b.name(value, name);
+            params.push(Param { name: Arc::from(name), value, span: param.span });
+            lower.tensor(value, Ty::scalar(scalar))
+        };
+        let number = |dtype| Scalar::Num(dtype);
+        let scalar = match spec {
+            ArgSpec::Constexpr(constant) => return Ok(Val::constant(constant.clone())),
+            ArgSpec::Type(dtype) => return Ok(Val::Type(Scalar::Num(*dtype))),
+            ArgSpec::Function(function) => {
+                return match self.global(param.span, 0, function)? {
+                    Some(value @ (Val::Function(_) | Val::Builtin(_))) => Ok(value),
+                    _ => {
+                        let message = format!("parameter `{name}`: the file has no @triton.jit function `{function}`");
+                        Err(self.diagnostic(&codes::KERNEL_ARGUMENTS, param.span, message))
+                    }
+                };
+            }
+            ArgSpec::Tuple(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for (i, item) in items.iter().enumerate() {
+                    values.push(self.bind_param(param, &format!("{name}.{i}"), item, params)?);
+                }
+                return Ok(Val::Tuple(values));
+            }
+            ArgSpec::Descriptor { dtype, block } => {
+                let base = run_time(self, name, Scalar::Ptr(*dtype));
+                let axes = 0..block.len();
+                let shape = axes.clone().map(|i| run_time(self, &format!("{name}.shape.{i}"), number(DType::I32))).collect();
+                let strides = axes.map(|i| run_time(self, &format!("{name}.stride.{i}"), number(DType::I64))).collect();
+                let block = block.iter().copied().collect();
+                return Ok(Val::Descriptor(Box::new(Descriptor { base, shape, strides, block, nan: false })));
+            }
+            ArgSpec::Pointer(to) => Scalar::Ptr(*to),
+            ArgSpec::Int { bits: 32 } => number(DType::I32),
+            ArgSpec::Int { bits: 64 } => number(DType::I64),
+            ArgSpec::Unsigned { bits: 32 } => number(DType::U32),
+            ArgSpec::Unsigned { bits: 64 } => number(DType::U64),
+            ArgSpec::Int { bits } | ArgSpec::Unsigned { bits } => {
+                let message = format!("parameter `{name}`: an integer argument has 32 or 64 bits, not {bits}");
+                return Err(self.diagnostic(&codes::KERNEL_ARGUMENTS, param.span, message));
+            }
+            ArgSpec::Bool => number(DType::Bool),
+            ArgSpec::Float => number(DType::F32),
+        };
+        Ok(Val::Tensor(run_time(self, name, scalar)))
     }
 }
 

@@ -1,93 +1,170 @@
-//! What the names of a module mean inside its kernels: imports, `@triton.jit` functions, constexpr
-//! globals.
+//! The module-level names of one file: imports, functions, values, and those that stand under an `if`
+//! or in a `try`.
 //!
-//! Imports are kept as full dotted names (`tl` is `triton.language`, `from triton.language.math
-//! import exp` makes `exp` `triton.language.math.exp`) and resolved where they are used.
+//! Nothing is computed here: a name leads to the piece of syntax that defines it, and `globals`
+//! evaluates that when a kernel reads it. Later definitions replace earlier ones, as when Python runs
+//! the file from top to bottom. Imports are kept as full dotted names (`tl` is `triton.language`), relative
+//! ones below the package of the file.
+//!
+//! Does not catch: names that loops, `with`, `del` or functions of the module define.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dialect::{is_common, is_dialect};
 use super::types::Scalar;
 use super::value::Val;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
-use crate::source::{SourceFile, Span};
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, StmtKind};
-use crate::syntax::{Constant, eval};
+use crate::source::Span;
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 
-/// A module-level name.
+/// What defines a module-level name.
+#[derive(Clone, Debug)]
 pub enum Global<'a> {
-    /// A module or a member of one, by full dotted name.
+    /// `import a.b as name`: a module, by full dotted name.
     Import(String),
-    /// A function with `@triton.jit`.
-    Jit(&'a FunctionDef),
-    /// A function without it.
-    Plain(Span),
-    /// `NAME = tl.constexpr(value)`.
-    Constexpr(Constant),
-    /// `NAME = …` or anything else: kernels must not read it.
-    Other(Span),
+    /// `from module import member`.
+    Member {
+        module: String,
+        member: String,
+        span: Span,
+    },
+    /// A function, with or without `@triton.jit`.
+    Function(&'a FunctionDef),
+    /// `NAME = value`, `NAME: annotation = value`.
+    Value {
+        value: &'a Expr,
+        annotation: Option<&'a Expr>,
+        span: Span,
+    },
+    /// One of several names that are unpacked from a tuple.
+    Item {
+        value: &'a Expr,
+        index: usize,
+        span: Span,
+    },
+    Class(Span),
+    /// Defined under a condition, in one way or the other.
+    Branch {
+        test: &'a Expr,
+        then: Option<Box<Global<'a>>>,
+        other: Option<Box<Global<'a>>>,
+    },
+    /// `try: first … except: second`: the first that there is.
+    Either(Box<Global<'a>>, Box<Global<'a>>),
 }
+
+type Globals<'a> = BTreeMap<&'a str, Global<'a>>;
 
 pub struct Names<'a> {
-    pub file: Arc<SourceFile>,
-    /// Whether the file is in the emulator dialect.
+    /// Whether the file is in the emulator dialect: functions need no decorator there, and constants no `tl.constexpr`.
     pub dialect: bool,
-    globals: BTreeMap<&'a str, Global<'a>>,
+    globals: Globals<'a>,
+    /// The dotted name of the package that relative imports start from; empty outside any.
+    package: String,
 }
 
+/// The test that stands for a `try` once it is rewritten as an `if` (see `sources`).
+pub const TRY: &str = "try";
+
+/// Where the modules are kept whose every name is imported: `from m import *`.
+pub const STAR: &str = "*";
+
+/// Globals that read each other more deeply than this are not followed.
+const MAX_READS: usize = 32;
+
 impl<'a> Names<'a> {
-    pub fn of(module: &'a Module) -> Names<'a> {
-        let mut names = Names { file: module.file.clone(), dialect: is_dialect(module), globals: BTreeMap::new() };
-        for stmt in &module.body {
+    /// `package` is the dotted name of the folder that the file is in.
+    pub fn of(module: &'a Module, package: &str) -> Names<'a> {
+        let mut names = Names { dialect: is_dialect(module), globals: BTreeMap::new(), package: package.to_owned() };
+        let mut globals = BTreeMap::new();
+        names.walk(&module.body, &mut globals, &mut BTreeSet::new());
+        names.globals = globals;
+        names
+    }
+
+    /// Adds the names that statements define to those known before them.
+    fn walk(&self, stmts: &'a [Stmt], known: &mut Globals<'a>, defined: &mut BTreeSet<&'a str>) {
+        for stmt in stmts {
+            let mut define = |name: &'a str, global: Global<'a>| {
+                defined.insert(name);
+                known.insert(name, global);
+            };
             match &stmt.kind {
                 StmtKind::Import(list) => {
                     for (path, alias) in list {
+                        let root = path.split('.').next().unwrap_or(path);
                         match alias {
-                            Some(alias) => names.globals.insert(alias, Global::Import(path.clone())),
-                            None => {
-                                let root = path.split('.').next().unwrap_or(path);
-                                names.globals.insert(root, Global::Import(root.to_owned()))
-                            }
+                            Some(alias) => define(alias, Global::Import(path.clone())),
+                            None => define(root, Global::Import(root.to_owned())),
                         };
                     }
                 }
                 StmtKind::ImportFrom { module, names: list, level } => {
+                    let common = is_common(module);
+                    let module = self.absolute(module, *level);
                     for (name, alias) in list {
-                        let dots = ".".repeat(*level as usize);
-                        let path = match name.as_str() {
-                            "tl" if is_common(module) => "triton.language".to_owned(),
-                            _ => format!("{dots}{module}.{name}"),
+                        let shown = alias.as_ref().unwrap_or(name);
+                        defined.insert(shown);
+                        if common && name == "tl" {
+                            known.insert(shown, Global::Import("triton.language".to_owned()));
+                            continue;
+                        }
+                        let member = Global::Member { module: module.clone(), member: name.clone(), span: stmt.span };
+                        let before = if name == STAR { known.remove(STAR) } else { None };
+                        let member = match before {
+                            Some(before) => Global::Either(Box::new(member), Box::new(before)),
+                            None => member,
                         };
-                        names.globals.insert(alias.as_ref().unwrap_or(name), Global::Import(path));
+                        known.insert(shown, member);
                     }
                 }
                 StmtKind::Function(function) => {
-                    let jit = names.dialect || function.decorators.iter().any(|d| names.is_jit(d));
-                    let global = if jit { Global::Jit(function) } else { Global::Plain(function.name_span) };
-                    names.globals.insert(&function.name, global);
+                    define(&function.name, Global::Function(function));
                 }
                 StmtKind::Assign { targets, value } => {
                     for target in targets {
-                        if let Some(name) = target.as_name() {
-                            let value = names.constexpr(value).or_else(|| names.dialect.then(|| names.constant(value)).flatten());
-                            let global = value.map_or(Global::Other(stmt.span), Global::Constexpr);
-                            names.globals.insert(name, global);
+                        match &target.kind {
+                            ExprKind::Name(name) => {
+                                define(name, Global::Value { value, annotation: None, span: stmt.span });
+                            }
+                            ExprKind::Tuple(items) => {
+                                for (index, item) in items.iter().enumerate() {
+                                    if let Some(name) = item.as_name() {
+                                        define(name, Global::Item { value, index, span: stmt.span });
+                                    }
+                                }
+                            }
+                            _ => {}
                         }
                     }
                 }
-                StmtKind::AnnAssign { target, .. } => {
-                    if let Some(name) = target.as_name() {
-                        names.globals.insert(name, Global::Other(stmt.span));
+                StmtKind::AnnAssign { target, annotation, value } => {
+                    if let (Some(name), Some(value)) = (target.as_name(), value) {
+                        define(name, Global::Value { value, annotation: Some(annotation), span: stmt.span });
                     }
                 }
                 StmtKind::Class { name, .. } => {
-                    names.globals.insert(name, Global::Other(stmt.span));
+                    define(name, Global::Class(stmt.span));
+                }
+                StmtKind::If { test, body, orelse } => {
+                    let is_try = matches!(&test.kind, ExprKind::Other(what) if *what == TRY);
+                    let (mut then, mut other) = (known.clone(), known.clone());
+                    let mut inside = BTreeSet::new();
+                    self.walk(body, &mut then, &mut inside);
+                    self.walk(orelse, &mut other, &mut inside);
+                    for &name in &inside {
+                        let global = match (then.remove(name), other.remove(name)) {
+                            (Some(a), Some(b)) if is_try => Global::Either(Box::new(a), Box::new(b)),
+                            (Some(a), None) | (None, Some(a)) if is_try => a,
+                            (a, b) => Global::Branch { test, then: a.map(Box::new), other: b.map(Box::new) },
+                        };
+                        known.insert(name, global);
+                    }
+                    defined.extend(inside);
                 }
                 StmtKind::AugAssign { .. }
                 | StmtKind::Expr(_)
-                | StmtKind::If { .. }
                 | StmtKind::For { .. }
                 | StmtKind::While { .. }
                 | StmtKind::Return(_)
@@ -99,7 +176,15 @@ impl<'a> Names<'a> {
                 | StmtKind::Other(_) => {}
             }
         }
-        names
+    }
+
+    /// The full dotted name of an imported module; `level` counts leading dots.
+    fn absolute(&self, module: &str, level: u32) -> String {
+        let Some(up) = (level as usize).checked_sub(1) else { return module.to_owned() };
+        let mut parts: Vec<&str> = self.package.split('.').filter(|part| !part.is_empty()).collect();
+        parts.truncate(parts.len().saturating_sub(up));
+        parts.extend((!module.is_empty()).then_some(module));
+        parts.join(".")
     }
 
     pub fn get(&self, name: &str) -> Option<&Global<'a>> {
@@ -109,73 +194,108 @@ impl<'a> Names<'a> {
     /// The full dotted name of an expression that is names and attributes under an import.
     pub fn path(&self, expr: &Expr) -> Option<String> {
         match &expr.kind {
-            ExprKind::Name(name) => match self.globals.get(name.as_str())? {
-                Global::Import(path) => Some(path.clone()),
-                _ => None,
-            },
+            ExprKind::Name(name) => path_of(self.globals.get(name.as_str())?),
             ExprKind::Attribute { value, name } => Some(format!("{}.{name}", self.path(value)?)),
             _ => None,
         }
     }
 
-    /// Whether a decorator makes a function a kernel or a helper: `@triton.jit`, `@triton.jit(…)`.
-    fn is_jit(&self, decorator: &Expr) -> bool {
-        let callee = match &decorator.kind {
-            ExprKind::Call { func, .. } => func,
-            _ => decorator,
-        };
-        self.path(callee).is_some_and(|path| matches!(path.as_str(), "triton.jit" | "triton.runtime.jit"))
+    /// The full dotted name of what a decorator calls or is.
+    pub fn decorator(&self, decorator: &Expr) -> Option<String> {
+        match &decorator.kind {
+            ExprKind::Call { func, .. } => self.path(func),
+            _ => self.path(decorator),
+        }
+    }
+
+    /// Whether a function is a kernel or a helper: `@triton.jit`, `@triton.jit(…)`, among others.
+    pub fn is_jit(&self, function: &FunctionDef) -> bool {
+        let jit = |path: String| matches!(path.as_str(), "triton.jit" | "triton.runtime.jit" | "triton.runtime.jit.jit");
+        self.dialect || function.decorators.iter().any(|d| self.decorator(d).is_some_and(jit))
+    }
+
+    /// Whether kernels may call a function of constexprs: `@triton.constexpr_function`.
+    pub fn is_constexpr_function(&self, function: &FunctionDef) -> bool {
+        let known = |path: String| path.starts_with("triton.") && path.ends_with(".constexpr_function");
+        function.decorators.iter().any(|d| self.decorator(d).is_some_and(known))
     }
 
     /// Whether an annotation says `tl.constexpr`.
     pub fn is_constexpr(&self, annotation: &Expr) -> bool {
         match &annotation.kind {
             ExprKind::Str(text) => text.rsplit('.').next() == Some("constexpr"),
-            _ => self.path(annotation).is_some_and(|path| path == "triton.language.constexpr"),
+            _ => self.path(annotation).is_some_and(|path| is_constexpr_path(&path)),
         }
     }
 
-    /// The value of `tl.constexpr(value)`.
-    fn constexpr(&self, expr: &Expr) -> Option<Constant> {
-        let ExprKind::Call { func, args, .. } = &expr.kind else { return None };
-        if !self.is_constexpr(func) {
-            return None;
-        }
-        self.constant(args.first()?)
+    /// Whether a module-level expression makes a `tl.constexpr`: one is called, or read.
+    pub fn makes_constexpr(&self, expr: &Expr) -> bool {
+        self.constexpr_within(expr, MAX_READS)
     }
 
-    /// The value of an expression over constants of the module.
-    fn constant(&self, expr: &Expr) -> Option<Constant> {
-        let known: BTreeMap<String, Constant> = self
-            .globals
-            .iter()
-            .filter_map(|(name, global)| match global {
-                Global::Constexpr(value) => Some(((*name).to_owned(), value.clone())),
-                _ => None,
-            })
-            .collect();
-        eval::evaluate(&self.file, expr, &known).ok()
+    fn constexpr_within(&self, expr: &Expr, reads: usize) -> bool {
+        let Some(fewer) = reads.checked_sub(1) else { return false };
+        match &expr.kind {
+            ExprKind::Call { func, .. } => self.is_constexpr(func),
+            ExprKind::Name(name) => match self.globals.get(name.as_str()) {
+                Some(Global::Value { value, annotation, .. }) => {
+                    annotation.is_some_and(|a| self.is_constexpr(a)) || self.constexpr_within(value, fewer)
+                }
+                _ => false,
+            },
+            ExprKind::Unary(_, operand) => self.constexpr_within(operand, fewer),
+            ExprKind::Binary(_, left, right) => self.constexpr_within(left, fewer) || self.constexpr_within(right, fewer),
+            _ => false,
+        }
     }
 
     /// The kernel of a name.
-    pub fn entry(&self, module: &'a Module, name: &str) -> Result<&'a FunctionDef> {
-        match self.globals.get(name) {
-            Some(Global::Jit(function)) => Ok(function),
-            Some(Global::Plain(span)) => Err(Box::new(
-                Diagnostic::new(&codes::KERNEL_ENTRY, format!("`{name}` is not decorated with @triton.jit"))
-                    .at(&self.file, *span),
-            )),
-            Some(Global::Import(_) | Global::Constexpr(_) | Global::Other(_)) | None => {
-                let jits = self.globals.iter().filter(|(_, global)| matches!(global, Global::Jit(_)));
-                let jits: Vec<&str> = jits.map(|(name, _)| *name).collect();
-                let known = if jits.is_empty() { "none".to_owned() } else { jits.join(", ") };
-                Err(Box::new(
-                    Diagnostic::new(&codes::KERNEL_ENTRY, format!("no kernel `{name}`"))
-                        .in_file(module.file.name())
-                        .note(format!("@triton.jit functions of the file: {known}")),
-                ))
+    pub fn entry(&self, module: &Module, name: &str) -> Result<&'a FunctionDef> {
+        let function = self.globals.get(name).and_then(function_of);
+        if let Some(function) = function {
+            if self.is_jit(function) {
+                return Ok(function);
             }
+            return Err(Box::new(
+                Diagnostic::new(&codes::KERNEL_ENTRY, format!("`{name}` is not decorated with @triton.jit"))
+                    .at(&module.file, function.name_span),
+            ));
         }
+        let jits = self.globals.iter().filter(|(_, g)| function_of(g).is_some_and(|f| self.is_jit(f)));
+        let jits: Vec<&str> = jits.map(|(name, _)| *name).collect();
+        let known = if jits.is_empty() { "none".to_owned() } else { jits.join(", ") };
+        Err(Box::new(
+            Diagnostic::new(&codes::KERNEL_ENTRY, format!("no kernel `{name}`"))
+                .in_file(module.file.name())
+                .note(format!("@triton.jit functions of the file: {known}")),
+        ))
+    }
+}
+
+/// `tl.constexpr`, under each of its names.
+pub fn is_constexpr_path(path: &str) -> bool {
+    matches!(path, "triton.language.constexpr" | "triton.language.core.constexpr")
+}
+
+fn path_of(global: &Global<'_>) -> Option<String> {
+    match global {
+        Global::Import(path) => Some(path.clone()),
+        Global::Member { module, member, .. } => Some(format!("{module}.{member}")),
+        Global::Branch { then, other, .. } => then.as_deref().or(other.as_deref()).and_then(path_of),
+        Global::Either(first, _) => path_of(first),
+        Global::Function(_) | Global::Value { .. } | Global::Item { .. } | Global::Class(_) => None,
+    }
+}
+
+/// The function behind a name; of two under a condition, the first.
+fn function_of<'a>(global: &Global<'a>) -> Option<&'a FunctionDef> {
+    match global {
+        Global::Function(function) => Some(function),
+        Global::Branch { then, other, .. } => {
+            then.as_deref().and_then(function_of).or_else(|| other.as_deref().and_then(function_of))
+        }
+        Global::Either(first, second) => function_of(first).or_else(|| function_of(second)),
+        Global::Import(_) | Global::Member { .. } | Global::Value { .. } | Global::Item { .. } | Global::Class(_) => None,
     }
 }
 

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::builtins::Builtin;
+use super::decorators::Config;
+use super::region::{BlockPtr, Descriptor};
 use super::types::{Scalar, Ty};
+use crate::dtype::DType;
 use crate::kernel::ir::Value;
 use crate::syntax::Constant;
-use crate::syntax::ast::FunctionDef;
+use crate::syntax::ast::{Expr, FunctionDef, Param};
 
 /// A run-time value with its Triton type.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +31,22 @@ pub enum Val<'a> {
     /// The type of a block: `x.type`.
     BlockType(Ty),
     Tuple(Vec<Val<'a>>),
-    /// A `@triton.jit` function of the module.
+    /// A `@triton.jit` function.
     Function(&'a FunctionDef),
+    /// A Python function that runs at compile time.
+    Host(&'a FunctionDef),
+    /// A lambda, which only modules have.
+    Lambda(&'a [Param], &'a Expr),
+    /// A dict, which only modules have.
+    Dict(Vec<(Constant, Val<'a>)>),
+    /// A `triton.Config`.
+    Config(Box<Config>),
+    /// What a heuristic sees of an argument: a tensor's element type and shape.
+    HostTensor(DType, Vec<i64>),
+    /// A block of memory with its place: `tl.make_block_ptr`.
+    BlockPtr(Box<BlockPtr>),
+    /// A tensor in memory, of which blocks are loaded and stored: `tl.make_tensor_descriptor`.
+    Descriptor(Box<Descriptor>),
     Builtin(&'static Builtin),
     /// A method bound to its object: `x.to`, `x.sum`.
     Method(Box<Val<'a>>, &'static Builtin),
@@ -37,10 +54,8 @@ pub enum Val<'a> {
     TypeMethod(Scalar, String),
     /// A module or something in it that is not resolved yet, by its full dotted name.
     Path(String),
-    /// `a:b:c` in a subscript; whether any bound was given.
-    Slice {
-        bounded: bool,
-    },
+    /// `a:b:c` in a subscript; the bounds that are not None.
+    Slice(Box<[Option<Val<'a>>; 3]>),
 }
 
 impl<'a> Val<'a> {
@@ -73,7 +88,14 @@ impl<'a> Val<'a> {
             | Val::Method(..)
             | Val::TypeMethod(..)
             | Val::Path(_)
-            | Val::Slice { .. } => None,
+            | Val::Host(_)
+            | Val::Lambda(..)
+            | Val::Dict(_)
+            | Val::Config(_)
+            | Val::HostTensor(..)
+            | Val::BlockPtr(_)
+            | Val::Descriptor(_)
+            | Val::Slice(_) => None,
         }
     }
 
@@ -86,6 +108,8 @@ impl<'a> Val<'a> {
         match self {
             Val::Tensor(tensor) => out.push(tensor.clone()),
             Val::Tuple(items) => items.iter().for_each(|item| item.flatten(out)),
+            Val::BlockPtr(pointer) => pointer.parts().for_each(|part| out.push(part.clone())),
+            Val::Descriptor(descriptor) => descriptor.parts().for_each(|part| out.push(part.clone())),
             Val::Const(_)
             | Val::Type(_)
             | Val::BlockType(_)
@@ -94,7 +118,12 @@ impl<'a> Val<'a> {
             | Val::Method(..)
             | Val::TypeMethod(..)
             | Val::Path(_)
-            | Val::Slice { .. } => {}
+            | Val::Host(_)
+            | Val::Lambda(..)
+            | Val::Dict(_)
+            | Val::Config(_)
+            | Val::HostTensor(..)
+            | Val::Slice(_) => {}
         }
     }
 
@@ -112,7 +141,30 @@ impl<'a> Val<'a> {
                 None => self.clone(),
             },
             Val::Tuple(items) => Val::Tuple(items.iter().map(|item| item.rebuild(values)).collect()),
-            other => other.clone(),
+            Val::BlockPtr(pointer) => {
+                let mut pointer = pointer.clone();
+                pointer.parts_mut().zip(values).for_each(|(part, value)| part.value = value);
+                Val::BlockPtr(pointer)
+            }
+            Val::Descriptor(descriptor) => {
+                let mut descriptor = descriptor.clone();
+                descriptor.parts_mut().zip(values).for_each(|(part, value)| part.value = value);
+                Val::Descriptor(descriptor)
+            }
+            Val::Const(_)
+            | Val::Type(_)
+            | Val::BlockType(_)
+            | Val::Function(_)
+            | Val::Builtin(_)
+            | Val::Method(..)
+            | Val::TypeMethod(..)
+            | Val::Path(_)
+            | Val::Host(_)
+            | Val::Lambda(..)
+            | Val::Dict(_)
+            | Val::Config(_)
+            | Val::HostTensor(..)
+            | Val::Slice(_) => self.clone(),
         }
     }
 
@@ -127,6 +179,9 @@ impl<'a> Val<'a> {
             (Val::Function(a), Val::Function(b)) => std::ptr::eq(*a, *b),
             (Val::Builtin(a), Val::Builtin(b)) => std::ptr::eq(*a, *b),
             (Val::Path(a), Val::Path(b)) => a == b,
+            (Val::Host(a), Val::Host(b)) => std::ptr::eq(*a, *b),
+            (Val::BlockPtr(a), Val::BlockPtr(b)) => a.same_type(b),
+            (Val::Descriptor(a), Val::Descriptor(b)) => a.same_type(b),
             _ => false,
         }
     }
@@ -143,7 +198,14 @@ impl<'a> Val<'a> {
             Val::Builtin(builtin) | Val::Method(_, builtin) => format!("the function `{}`", builtin.name),
             Val::TypeMethod(_, name) => format!("the function `{name}`"),
             Val::Path(path) => format!("`{path}`"),
-            Val::Slice { .. } => "a slice".to_owned(),
+            Val::Host(function) => format!("the Python function `{}`", function.name),
+            Val::Lambda(..) => "a lambda".to_owned(),
+            Val::Dict(_) => "a dict".to_owned(),
+            Val::Config(_) => "a triton.Config".to_owned(),
+            Val::HostTensor(..) => "a tensor of the host".to_owned(),
+            Val::BlockPtr(pointer) => format!("a block pointer to {}", pointer.block_type()),
+            Val::Descriptor(descriptor) => format!("a descriptor of {}", descriptor.block_type()),
+            Val::Slice(_) => "a slice".to_owned(),
         }
     }
 }

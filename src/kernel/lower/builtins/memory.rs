@@ -3,10 +3,10 @@
 //! Cache and eviction hints do not change values: they are looked at as far as Triton does, then forgotten. A bool element is loaded and
 //! stored as an i1 (Triton goes through i8: the element is one byte, 0 or 1).
 
-use super::{Builtin, Lower, member_function};
+use super::{Builtin, Lower, block_ptr, member_function};
 use crate::diag::Result;
 use crate::kernel::ir::InstKind;
-use crate::kernel::lower::call::Args;
+use crate::kernel::lower::call::{Arg, Args};
 use crate::kernel::lower::types::Scalar;
 use crate::kernel::lower::value::{Tensor, Val};
 use crate::source::Span;
@@ -20,8 +20,9 @@ pub static TABLE: &[Builtin] = &[
 ];
 
 fn pointer<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<(Tensor, Scalar)> {
-    if let Some(check) = args.given("boundary_check") {
-        return Err(lower.unsupported(check.span, "block pointers"));
+    let checked = |arg: &&Arg<'a>| !matches!(&arg.val, Val::Tuple(axes) if axes.is_empty());
+    if let Some(check) = args.given("boundary_check").filter(checked) {
+        return Err(lower.rejected(check.span, "boundary_check without a block pointer; use `mask`"));
     }
     let ptr = lower.tensor_arg(args, "pointer")?;
     match ptr.ty.scalar {
@@ -53,6 +54,9 @@ pub(super) fn check_mask(lower: &Lower<'_, '_>, span: Span, mask: &Tensor) -> Re
 }
 
 fn load<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    if let Val::BlockPtr(pointer) = &lower.arg(args, "pointer")?.val {
+        return block_ptr::load(lower, args, pointer);
+    }
     let (mut ptr, element) = pointer(lower, args)?;
     let mut mask = lower.optional_tensor(args, "mask")?;
     let mut other = lower.optional_tensor(args, "other")?;
@@ -90,6 +94,9 @@ fn load<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
 }
 
 fn store<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    if let Val::BlockPtr(pointer) = &lower.arg(args, "pointer")?.val {
+        return block_ptr::store(lower, args, pointer);
+    }
     let (ptr, element) = pointer(lower, args)?;
     let mut value = lower.tensor_arg(args, "value")?;
     let mut mask = lower.optional_tensor(args, "mask")?;

@@ -5,9 +5,11 @@
 //! all remaining positional arguments.
 
 mod atomic;
+mod block_ptr;
 mod control;
 mod convert;
 mod create;
+mod descriptor;
 mod dot;
 mod math;
 mod memory;
@@ -51,10 +53,12 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 9] = [
+static TABLES: [&[Builtin]; 11] = [
     create::TABLE,
     memory::TABLE,
     atomic::TABLE,
+    block_ptr::TABLE,
+    descriptor::TABLE,
     math::TABLE,
     reduce::TABLE,
     shape::TABLE,
@@ -80,7 +84,7 @@ pub fn triton(member: &str) -> Option<&'static Builtin> {
         },
         Some(_) => return None,
     };
-    if name.starts_with("python.") { None } else { find(name) }
+    if name.contains('.') { None } else { find(name) }
 }
 
 /// A Python function that kernels may call.
@@ -97,6 +101,11 @@ pub fn python(name: &str) -> Option<&'static Builtin> {
     }
 }
 
+/// A method of a tensor descriptor.
+pub fn descriptor_method(name: &str) -> Option<&'static Builtin> {
+    find(&format!("descriptor.{name}"))
+}
+
 /// A method of run-time values.
 pub fn member(name: &str) -> Option<&'static Builtin> {
     find(name).filter(|builtin| builtin.member)
@@ -104,7 +113,6 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 
 /// Members of `triton.language` that Triton has and this language lacks: using one is no mistake.
 static NOT_SUPPORTED: &[&str] = &[
-    "advance",
     "aggregate_replace",
     "associative_scan",
     "atomic_load",
@@ -121,8 +129,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "dot_scaled",
     "dtype",
     "expect_zero",
-    "experimental_descriptor_load",
-    "experimental_descriptor_store",
     "flip",
     "float8e4b15",
     "float8e4b8",
@@ -132,9 +138,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "inline_asm_elementwise",
     "interleave",
     "join",
-    "load_tensor_descriptor",
-    "make_block_ptr",
-    "make_tensor_descriptor",
     "map_elementwise",
     "pair_uniform_to_normal",
     "philox",
@@ -151,7 +154,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "sort",
     "split",
     "squeeze",
-    "store_tensor_descriptor",
     "str_to_ty",
     "swizzle2d",
     "target_info",

@@ -58,6 +58,13 @@ impl<'a> Lower<'a, '_> {
         match &stmt.kind {
             StmtKind::Assign { targets, value } => {
                 let [target] = targets.as_slice() else {
+                    if self.host {
+                        let value = self.expr(value)?;
+                        return targets.iter().try_fold(Flow::Next, |next, target| {
+                            self.assign(target, value.clone(), span)?;
+                            Ok(next)
+                        });
+                    }
                     return Err(self.rejected(span, "an assignment to several targets; assign one after the other"));
                 };
                 let value = self.expr(value)?;
@@ -76,7 +83,7 @@ impl<'a> Lower<'a, '_> {
             }
             StmtKind::Expr(expr) => {
                 // A docstring is the one bare string that is allowed.
-                if !matches!(expr.kind, ExprKind::Str(_)) {
+                if !matches!(expr.kind, ExprKind::Str(_)) && !(self.host && self.host_append(expr)?) {
                     self.expr(expr)?;
                 }
             }
@@ -96,6 +103,9 @@ impl<'a> Lower<'a, '_> {
             StmtKind::For { target, iter, body, orelse } => {
                 if let Some(first) = orelse.first() {
                     return Err(self.rejected(first.span, "`else` behind a loop"));
+                }
+                if self.host {
+                    return self.host_loop(target, iter, body);
                 }
                 return self.for_loop(span, target, iter, body);
             }
@@ -144,7 +154,7 @@ impl<'a> Lower<'a, '_> {
         let Some(name) = target.as_name() else {
             return Err(self.rejected(target.span, "an annotated assignment to something other than a name"));
         };
-        let constexpr = self.names.is_constexpr(annotation);
+        let constexpr = self.names().is_constexpr(annotation);
         let Some(value) = value else {
             if constexpr {
                 self.pending.push(name.to_owned());
@@ -172,7 +182,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    fn assign(&mut self, target: &'a Expr, value: Val<'a>, span: Span) -> Result<()> {
+    pub fn assign(&mut self, target: &'a Expr, value: Val<'a>, span: Span) -> Result<()> {
         match &target.kind {
             ExprKind::Name(name) => {
                 if let Some(at) = self.pending.iter().position(|p| p == name) {
@@ -180,7 +190,7 @@ impl<'a> Lower<'a, '_> {
                     self.bind(name, value);
                     return Ok(());
                 }
-                let value = self.storable(span, value)?;
+                let value = if self.host { value } else { self.storable(span, value)? };
                 self.bind(name, value);
                 Ok(())
             }
@@ -215,7 +225,7 @@ impl<'a> Lower<'a, '_> {
                 Ok(Val::Tensor(self.tensor_of(span, &value)?))
             }
             Val::Tuple(items) => Ok(Val::Tuple(items.into_iter().map(|item| self.storable(span, item)).collect::<Result<_>>()?)),
-            Val::Const(Constant::None) | Val::Tensor(_) | Val::Type(_) => Ok(value),
+            Val::Const(Constant::None) | Val::Tensor(_) | Val::Type(_) | Val::BlockPtr(_) | Val::Descriptor(_) => Ok(value),
             other => {
                 let message = format!("{} cannot be assigned to a variable; annotate it as tl.constexpr", other.describe());
                 Err(self.rejected(span, message))
@@ -242,6 +252,8 @@ impl<'a> Lower<'a, '_> {
             Val::Const(constant @ (Constant::Bool(_) | Constant::Int(_) | Constant::None)) => {
                 Ok(Condition::Known(constant.truthy()))
             }
+            Val::Const(constant) if self.host => Ok(Condition::Known(constant.truthy())),
+            Val::Tuple(items) if self.host => Ok(Condition::Known(!items.is_empty())),
             other => {
                 let message = format!("{} as a condition; only bool, int and None are allowed", other.describe());
                 Err(self.rejected(span, message))

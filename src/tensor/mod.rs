@@ -1,4 +1,7 @@
-//! Dense host tensors, by carrier.
+//! Dense host tensors, by carrier, and the files that hold them ([`npy`], [`stored`]).
+
+pub mod npy;
+pub mod stored;
 
 use crate::dtype::{Carrier, DType};
 use crate::shape::{self, Shape};

@@ -7,11 +7,13 @@
 //! as raw bytes of their size, as `ml_dtypes` stores them, or as float32 whose elements they represent
 //! exactly; nothing else is converted, since a conversion would change the data that is asked about.
 //!
+//! What is written is version 1 in C order; types that numpy lacks are written as float32, which holds their values.
+//!
 //! Not read: structured and object arrays, strings, dates, complex numbers, long doubles.
 
+use super::{Storage, Tensor};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, numel};
-use crate::tensor::{Storage, Tensor};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -57,7 +59,7 @@ pub fn read(bytes: &[u8], expected: DType) -> Result<Tensor, String> {
         DType::F16 => floats(&|b| half::f16::from_bits(word(b)).to_f32()),
         DType::BF16 => floats(&|b| half::bf16::from_bits(word(b)).to_f32()),
         DType::F8E4M3 => floats(&|b| e4m3(b[0])),
-        DType::F8E5M2 => floats(&|b| half::f16::from_bits(u16::from(b[0]) << 8).to_f32()),
+        DType::F8E5M2 => floats(&|b| e5m2(b[0])),
         DType::I64 | DType::U64 => integers(&i64::from_le_bytes),
         DType::I32 => integers(&|b| i64::from(half_word(b) as i32)),
         DType::I16 => integers(&|b| i64::from(word(b) as i16)),
@@ -69,6 +71,52 @@ pub fn read(bytes: &[u8], expected: DType) -> Result<Tensor, String> {
     };
     let tensor = Tensor::new(found, header.shape.clone(), storage);
     if found == expected { Ok(tensor) } else { narrowed(tensor, expected) }
+}
+
+/// The element type that a file holds, as far as numpy has it. The error is a phrase that says what is wrong.
+pub fn stored_dtype(bytes: &[u8]) -> Result<DType, String> {
+    let (header, _) = header(bytes)?;
+    let kind = header.descr.trim_start_matches(['<', '>', '|', '=']);
+    dtype(kind, DType::F64).ok_or_else(|| format!("it holds elements of type {}; say which type they are", header.descr))
+}
+
+/// A file's bytes.
+pub fn write(tensor: &Tensor) -> Vec<u8> {
+    let descr = match tensor.dtype() {
+        DType::F64 => "<f8",
+        DType::F32 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => "<f4",
+        DType::F16 => "<f2",
+        DType::I64 => "<i8",
+        DType::I32 => "<i4",
+        DType::I16 => "<i2",
+        DType::I8 => "|i1",
+        DType::U64 => "<u8",
+        DType::U32 => "<u4",
+        DType::U16 => "<u2",
+        DType::U8 => "|u1",
+        DType::Bool => "|b1",
+    };
+    let shape = match tensor.shape() {
+        [one] => format!("({one},)"),
+        sizes => format!("({})", sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    // The elements begin at a multiple of 64 bytes, behind a line break.
+    let prefix = MAGIC.len() + 4;
+    let padded = (prefix + text.len() + 1).next_multiple_of(64) - prefix;
+    text.extend(std::iter::repeat_n(' ', padded - 1 - text.len()));
+    text.push('\n');
+    let mut bytes = [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat();
+    match tensor.storage() {
+        Storage::F64(lanes) => lanes.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
+        Storage::F32(lanes) if tensor.dtype() == DType::F16 => {
+            lanes.iter().for_each(|v| bytes.extend(half::f16::from_f32(*v).to_le_bytes()));
+        }
+        Storage::F32(lanes) => lanes.iter().for_each(|v| bytes.extend(v.to_le_bytes())),
+        Storage::I64(lanes) => lanes.iter().for_each(|v| bytes.extend(&v.to_le_bytes()[..tensor.dtype().size()])),
+        Storage::Bool(lanes) => bytes.extend(lanes),
+    }
+    bytes
 }
 
 /// The element type of a kind such as `f4`; raw bytes are what is expected, when their size fits.
@@ -109,8 +157,18 @@ fn narrowed(tensor: Tensor, expected: DType) -> Result<Tensor, String> {
     Ok(Tensor::new(expected, shape, tensor.into_storage()))
 }
 
+/// The high byte of a half.
+pub fn e5m2(bits: u8) -> f32 {
+    half::f16::from_bits(u16::from(bits) << 8).to_f32()
+}
+
+/// The byte of a number that e4m3 represents; of any other, of NaN.
+pub fn e4m3_bits(value: f32) -> u8 {
+    (0..=u8::MAX).find(|&bits| e4m3(bits).to_bits() == value.to_bits()).unwrap_or(0x7f)
+}
+
 /// 1 sign, 4 exponent (bias 7), 3 fraction bits; no infinities.
-fn e4m3(bits: u8) -> f32 {
+pub fn e4m3(bits: u8) -> f32 {
     let (exponent, fraction) = (i32::from(bits >> 3 & 15), f32::from(bits & 7) / 8.0);
     let magnitude = match (exponent, bits & 7) {
         (15, 7) => f32::NAN,
@@ -217,6 +275,25 @@ mod tests {
         let cube: Vec<u8> = (0..24).map(|at| ((at % 2) * 12 + (at / 2 % 3) * 4 + at / 6) as u8).collect();
         let cube = read(&file(1, "|u1", "True", "(2, 3, 4)", &cube), DType::U8).unwrap();
         assert_eq!(cube.as_i64().unwrap(), (0..24).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for dtype in DType::ALL {
+            let lanes = [0.0, 1.0, 3.0, 2.0, 1.0, 0.0];
+            let storage = match dtype.carrier() {
+                crate::dtype::Carrier::F64 => Storage::F64(lanes.to_vec()),
+                crate::dtype::Carrier::F32 => Storage::F32(lanes.iter().map(|&v| v as f32).collect()),
+                crate::dtype::Carrier::I64 => Storage::I64(lanes.iter().map(|&v| v as i64).collect()),
+                crate::dtype::Carrier::Bool => Storage::Bool(lanes.iter().map(|&v| u8::from(v != 0.0)).collect()),
+            };
+            let tensor = Tensor::new(dtype, Shape::from_slice(&[2, 3]), storage);
+            let bytes = write(&tensor);
+            assert_eq!((bytes.len() - 6 * if numpy_lacks(dtype) { 4 } else { dtype.size() }) % 64, 0);
+            assert_eq!(read(&bytes, dtype).unwrap(), tensor);
+            assert_eq!(stored_dtype(&bytes).unwrap(), if numpy_lacks(dtype) { DType::F32 } else { dtype });
+        }
+        assert!(stored_dtype(&file(1, "|V2", "False", "(1,)", &[0, 0])).unwrap_err().contains("say which type"));
     }
 
     #[test]

@@ -1,0 +1,162 @@
+//! `decompose lint`: static rules about kernel files, by target; mends the mechanical ones with `--fix`.
+//!
+//! Findings go to stdout: they are the result. A file that cannot be read or parsed is a finding and does not hide
+//! those of the other files.
+
+use std::path::{Path, PathBuf};
+
+use super::args::LintArgs;
+use super::{Outcome, exit, explain, json, options, output_failed, print};
+use crate::diag::render::render;
+use crate::diag::{Diagnostic, codes};
+use crate::launch::signature;
+use crate::lint::{self, Finding, Request, fix, sarif};
+use crate::source::SourceFile;
+use crate::syntax::parse_module;
+use crate::target::Target;
+
+/// Fixes of one round may uncover others; more rounds than this find nothing new.
+const ROUNDS: usize = 8;
+
+pub fn run(args: &LintArgs) -> Outcome {
+    let request = request(args).map_err(|d| vec![*d])?;
+    let mut findings = Vec::new();
+    let mut mended = 0;
+    for path in files(&args.files).map_err(|d| vec![d])? {
+        match lint(&path, &request, args.fix) {
+            Ok((found, count)) => {
+                findings.extend(found);
+                mended += count;
+            }
+            Err(diagnostic) => findings.push(Finding { diagnostic, fix: Vec::new() }),
+        }
+    }
+    let diagnostics: Vec<&Diagnostic> = findings.iter().map(|finding| &finding.diagnostic).collect();
+    let text = match (args.sarif, args.json) {
+        (true, _) => sarif::document(&findings),
+        (false, true) => document(&findings, mended, request.target),
+        (false, false) => report(&findings, mended),
+    };
+    print(&text).map_err(|e| vec![output_failed(&e)])?;
+    Ok(exit::combined(diagnostics))
+}
+
+fn request(args: &LintArgs) -> crate::diag::Result<Request> {
+    let target = args.target.as_deref().map(target).transpose()?;
+    let mut given = Vec::new();
+    for (flag, texts) in [("--constexpr", &args.constexprs), ("--arg", &args.args)] {
+        for text in texts {
+            let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+                let error =
+                    options::usage(format!("{flag} cannot read `{text}`")).help("write a name and a value: --constexpr BM=64");
+                return Err(Box::new(error));
+            };
+            given.push((name.to_owned(), signature::argument(value)?));
+        }
+    }
+    Ok(Request { target, args: given, num_warps: args.num_warps, num_stages: args.num_stages, ..Request::default() })
+}
+
+fn target(name: &str) -> crate::diag::Result<&'static Target> {
+    Target::find(name).ok_or_else(|| {
+        let known: Vec<&str> = Target::all().iter().map(|t| t.name).collect();
+        Box::new(options::usage(format!("--target does not know `{name}`")).help(format!("use one of: {}", known.join(", "))))
+    })
+}
+
+/// Python files as named, and those of folders, in order of their names.
+fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
+    let mut found = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        let unreadable =
+            |e: std::io::Error| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(path.display().to_string());
+        let mut inside = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == "py") {
+                inside.push(path);
+            }
+        }
+        inside.sort();
+        found.extend(inside);
+    }
+    Ok(found)
+}
+
+/// What a file's rules say, and how many findings were mended in it.
+fn lint(path: &Path, request: &Request, mend: bool) -> Result<(Vec<Finding>, usize), Diagnostic> {
+    let name = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).map_err(|e| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name))?;
+    let mut file = SourceFile::new(&name, text);
+    let mut mended = 0;
+    let mut findings = lint::lint(&parse_module(&file).map_err(|d| *d)?, request);
+    for _ in 0..ROUNDS {
+        let Some((text, count)) = fix::apply(file.text(), &findings).filter(|_| mend) else { break };
+        mended += count;
+        file = SourceFile::new(&name, text);
+        findings = lint::lint(&parse_module(&file).map_err(|d| *d)?, request);
+    }
+    if mended > 0 {
+        write(path, file.text()).map_err(|e| Diagnostic::new(&codes::OUTPUT_NOT_WRITABLE, e.to_string()).in_file(&name))?;
+    }
+    Ok((findings, mended))
+}
+
+/// Beside the file first, so that it is never half written.
+pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    std::fs::write(&beside, text)?;
+    std::fs::rename(&beside, path)
+}
+
+/// Every finding, then what they add up to.
+fn report(findings: &[Finding], mended: usize) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        text.push_str(&render(&finding.diagnostic, false));
+        text.push('\n');
+    }
+    let [errors, warnings, advice] = lint::counts(findings.iter().map(|f| &f.diagnostic));
+    let mut parts = Vec::new();
+    for (count, what) in [(errors, "error"), (warnings, "warning")] {
+        if count > 0 {
+            parts.push(format!("{count} {what}{}", if count == 1 { "" } else { "s" }));
+        }
+    }
+    if advice > 0 {
+        parts.push(format!("{advice} advice"));
+    }
+    let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
+    let fixable = findings.iter().filter(|finding| !finding.fix.is_empty()).count();
+    let rest = match (mended, fixable) {
+        (0, 0) => String::new(),
+        (0, fixable) => format!("; {fixable} can be mended with --fix"),
+        (mended, _) => format!("; {mended} mended"),
+    };
+    text.push_str(&format!("{found}{rest}\n"));
+    text.extend(explain::pointer(findings.iter().map(|finding| &finding.diagnostic)));
+    text
+}
+
+fn document(findings: &[Finding], mended: usize, target: Option<&'static Target>) -> String {
+    let [errors, warnings, advice] = lint::counts(findings.iter().map(|f| &f.diagnostic));
+    let list: Vec<serde_json::Value> = findings
+        .iter()
+        .map(|finding| {
+            let mut document = json::diagnostic(&finding.diagnostic);
+            document["fixable"] = (!finding.fix.is_empty()).into();
+            document
+        })
+        .collect();
+    let document = serde_json::json!({
+        "version": json::VERSION, "target": target.map(|t| t.name), "findings": list, "mended": mended,
+        "errors": errors, "warnings": warnings, "advice": advice,
+    });
+    format!("{document:#}\n")
+}

@@ -1,0 +1,387 @@
+//! Python as a module runs it before any kernel does, as far as kernels depend on it: which of two definitions is in force,
+//! what a constexpr function returns, what a list of autotune configurations holds.
+//!
+//! The evaluator of kernels serves here too, with Python's rules in place of Triton's (`Lower::host`): numbers
+//! stay numbers when they are assigned, any global may be read, plain functions may be called. This file adds
+//! what only exists there: facts about the machine, dicts, comprehensions, loops over lists.
+//!
+//! The machine is a CUDA device of compute capability 9.0 with a recent Triton and torch, and an empty environment; what else a
+//! module asks of its surroundings is refused by name.
+
+use super::Lower;
+use super::call::Arg;
+use super::types::Scalar;
+use super::value::{Scope, Val};
+use crate::diag::Result;
+use crate::dtype::DType;
+use crate::source::Span;
+use crate::syntax::Constant;
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt};
+use crate::syntax::reopen::Comprehension;
+
+/// Items of a list that a module makes; more are refused.
+const MAX_ITEMS: usize = 1 << 16;
+
+/// Modules that are never looked for as files.
+pub fn is_foreign(path: &str) -> bool {
+    let root = path.split('.').next().unwrap_or(path);
+    matches!(
+        root,
+        "triton"
+            | "torch"
+            | "numpy"
+            | "math"
+            | "os"
+            | "sys"
+            | "typing"
+            | "functools"
+            | "itertools"
+            | "packaging"
+            | "operator"
+            | "builtins"
+            | "warnings"
+            | "logging"
+            | "importlib"
+            | "inspect"
+            | "enum"
+            | "dataclasses"
+            | "collections"
+            | "contextlib"
+    )
+}
+
+/// Modules that kernels name on the way to a member.
+pub fn is_module(path: &str) -> bool {
+    matches!(path, "triton" | "triton.language" | "math")
+}
+
+/// What a dotted name outside `triton.language` is known to be; some of it only at module level.
+pub fn value(path: &str, host: bool) -> Option<Val<'static>> {
+    let text = |s: &str| Some(Val::Const(Constant::Str(s.to_owned())));
+    match path {
+        "math.inf" => return Some(Val::Const(Constant::Float(f64::INFINITY))),
+        "math.nan" => return Some(Val::Const(Constant::Float(f64::NAN))),
+        "math.pi" => return Some(Val::Const(Constant::Float(std::f64::consts::PI))),
+        "math.e" => return Some(Val::Const(Constant::Float(std::f64::consts::E))),
+        _ if !host => return None,
+        "triton.__version__" => return text("3.6.0"),
+        "torch.__version__" => return text("2.9.0"),
+        "torch.version.cuda" => return text("12.8"),
+        "torch.version.hip" | "torch.version.xpu" => return Some(Val::Const(Constant::None)),
+        "typing.TYPE_CHECKING" => return Some(Val::bool(false)),
+        "sys.platform" => return text("linux"),
+        "sys.version_info" => return Some(Val::Tuple(vec![Val::int(3), Val::int(12), Val::int(0)])),
+        _ => {}
+    }
+    let dtype = match path.strip_prefix("torch.")? {
+        "float" => "float32",
+        "half" => "float16",
+        "double" => "float64",
+        "long" => "int64",
+        "int" => "int32",
+        other => other,
+    };
+    DType::ALL.into_iter().find(|d| d.torch_name() == dtype).map(|d| Val::Type(Scalar::Num(d)))
+}
+
+impl<'a> Lower<'a, '_> {
+    /// A call of a function that only modules know.
+    pub fn host_call(&mut self, span: Span, path: &str, args: &[Arg<'a>], named: &[(&str, Arg<'a>)]) -> Result<Val<'a>> {
+        let given = |i: usize| args.get(i).map(|arg| arg.val.clone());
+        let by_name = |name: &str| named.iter().find(|(known, _)| *known == name).map(|(_, arg)| arg.val.clone());
+        let none = || Val::Const(Constant::None);
+        Ok(match path {
+            "os.environ.get" | "os.getenv" => given(1).or_else(|| by_name("default")).unwrap_or_else(none),
+            "torch.cuda.is_available" => Val::bool(true),
+            "torch.xpu.is_available" | "torch.mps.is_available" | "torch.backends.mps.is_available" => Val::bool(false),
+            "torch.cuda.get_device_capability" => Val::Tuple(vec![Val::int(9), Val::int(0)]),
+            "torch.cuda.device_count" => Val::int(1),
+            "packaging.version.parse" | "packaging.version.Version" => self.version(span, given(0))?,
+            "triton.Config" | "triton.runtime.autotuner.Config" => self.config(span, args, named)?,
+            "triton.jit" | "triton.runtime.jit" | "triton.runtime.jit.jit" => match given(0) {
+                Some(Val::Host(function)) => Val::Function(function),
+                Some(known @ Val::Function(_)) => known,
+                _ => return Err(self.unsupported(span, "triton.jit of something other than a function")),
+            },
+            "itertools.product" => self.product(span, args)?,
+            "math.log2" | "math.sqrt" | "math.ceil" | "math.floor" | "math.log" | "math.exp" => {
+                let Some(x) = given(0).and_then(|v| v.to_constant()).and_then(|c| c.as_float()) else {
+                    return Err(self.type_error(span, format!("`{path}` of something other than a number")));
+                };
+                match path {
+                    "math.log2" => Val::Const(Constant::Float(x.log2())),
+                    "math.sqrt" => Val::Const(Constant::Float(x.sqrt())),
+                    "math.log" => Val::Const(Constant::Float(x.ln())),
+                    "math.exp" => Val::Const(Constant::Float(x.exp())),
+                    "math.ceil" => Val::int(x.ceil() as i64),
+                    _ => Val::int(x.floor() as i64),
+                }
+            }
+            _ => match path.strip_prefix("python.") {
+                Some(name) => self.python_call(span, name, args, named)?,
+                None => return Err(self.unsupported(span, format!("`{path}(…)`, which is not known at compile time"))),
+            },
+        })
+    }
+
+    /// A version as a tuple of its numbers.
+    fn version(&self, span: Span, text: Option<Val<'a>>) -> Result<Val<'a>> {
+        let Some(Val::Const(Constant::Str(text))) = text else {
+            return Err(self.unsupported(span, "a version that is not known at compile time"));
+        };
+        let numbers = text.split(['.', '+']).map_while(|part| part.parse::<i64>().ok());
+        Ok(Val::Tuple(numbers.map(Val::int).collect()))
+    }
+
+    fn product(&self, span: Span, lists: &[Arg<'a>]) -> Result<Val<'a>> {
+        let mut rows: Vec<Vec<Val<'a>>> = vec![Vec::new()];
+        for list in lists {
+            let items = self.items(list.span, &list.val)?;
+            if rows.len().saturating_mul(items.len()) > MAX_ITEMS {
+                return Err(self.unsupported(span, format!("a list of more than {MAX_ITEMS} items")));
+            }
+            rows = rows.iter().flat_map(|row| items.iter().map(|item| [row.as_slice(), &[item.clone()]].concat())).collect();
+        }
+        Ok(Val::Tuple(rows.into_iter().map(Val::Tuple).collect()))
+    }
+
+    /// Python's own functions that kernels do not have.
+    fn python_call(&mut self, span: Span, name: &str, args: &[Arg<'a>], named: &[(&str, Arg<'a>)]) -> Result<Val<'a>> {
+        let first = args.first();
+        let items = |l: &Self| first.map_or_else(|| Ok(Vec::new()), |arg| l.items(arg.span, &arg.val));
+        match name {
+            "list" | "tuple" | "set" | "sorted" => Ok(Val::Tuple(items(self)?)),
+            "dict" => {
+                let mut pairs = match first {
+                    Some(Arg { val: Val::Dict(pairs), .. }) => pairs.clone(),
+                    _ => Vec::new(),
+                };
+                for (key, arg) in named {
+                    set_key(&mut pairs, Constant::Str((*key).to_owned()), arg.val.clone());
+                }
+                Ok(Val::Dict(pairs))
+            }
+            "any" | "all" => {
+                let mut held = name == "all";
+                for item in items(self)? {
+                    let truth = self.truth(span, &item)?;
+                    held = if name == "all" { held && truth } else { held || truth };
+                }
+                Ok(Val::bool(held))
+            }
+            "enumerate" => {
+                let pairs = items(self)?.into_iter().enumerate().map(|(i, v)| Val::Tuple(vec![Val::int(i as i64), v]));
+                Ok(Val::Tuple(pairs.collect()))
+            }
+            "range" => {
+                let ints: Option<Vec<i64>> = args.iter().map(|a| a.val.to_constant()?.as_int()).collect();
+                let bounds = match ints.as_deref() {
+                    Some(&[stop]) => (0, stop, 1),
+                    Some(&[start, stop]) => (start, stop, 1),
+                    Some(&[start, stop, step]) if step != 0 => (start, stop, step),
+                    _ => return Err(self.unsupported(span, "a range whose bounds are not known at compile time")),
+                };
+                let (mut i, stop, step) = bounds;
+                let mut list = Vec::new();
+                while (step > 0 && i < stop) || (step < 0 && i > stop) {
+                    if list.len() == MAX_ITEMS {
+                        return Err(self.unsupported(span, format!("a list of more than {MAX_ITEMS} items")));
+                    }
+                    list.push(Val::int(i));
+                    let Some(next) = i.checked_add(step) else { break };
+                    i = next;
+                }
+                Ok(Val::Tuple(list))
+            }
+            "hasattr" | "getattr" => {
+                let [object, attribute, default @ ..] = args else {
+                    return Err(self.rejected(span, format!("`{name}` takes an object and a name")));
+                };
+                let Some(Constant::Str(attribute)) = attribute.val.to_constant() else {
+                    return Err(self.unsupported(span, format!("`{name}` of a name that is not known")));
+                };
+                let found = match &object.val {
+                    // Triton has more than we do: what it has counts.
+                    Val::Path(path) if name == "hasattr" && path.starts_with("triton.language") => {
+                        let member = format!("{path}.{attribute}");
+                        let member = member.strip_prefix("triton.language.").unwrap_or(&member).to_owned();
+                        let listed = super::builtins::triton(&member).is_some() || super::names::dtype_named(&member).is_some();
+                        return Ok(Val::bool(listed || (!member.contains('.') && super::builtins::exists(&member))));
+                    }
+                    Val::Path(path) if !path.starts_with("triton.language") => {
+                        return Err(self.unsupported(span, format!("whether `{path}` has `{attribute}`")));
+                    }
+                    other => self.attribute(span, other.clone(), &attribute),
+                };
+                match (name, found, default.first()) {
+                    ("hasattr", found, _) => Ok(Val::bool(found.is_ok())),
+                    (_, Ok(value), _) => Ok(value),
+                    (_, Err(_), Some(default)) => Ok(default.val.clone()),
+                    (_, Err(error), None) => Err(error),
+                }
+            }
+            "callable" => {
+                let callable = matches!(first.map(|a| &a.val), Some(Val::Function(_) | Val::Host(_) | Val::Builtin(_)));
+                Ok(Val::bool(callable))
+            }
+            "print" => Ok(Val::Const(Constant::None)),
+            _ => Err(self.unsupported(span, format!("`{name}(…)` at module level"))),
+        }
+    }
+
+    /// The items of a list, a tuple, or the keys of a dict.
+    fn items(&self, span: Span, value: &Val<'a>) -> Result<Vec<Val<'a>>> {
+        match value {
+            Val::Tuple(items) => Ok(items.clone()),
+            Val::Dict(pairs) => Ok(pairs.iter().map(|(key, _)| Val::constant(key.clone())).collect()),
+            other => Err(self.type_error(span, format!("{} where a list is needed", other.describe()))),
+        }
+    }
+
+    fn truth(&self, span: Span, value: &Val<'a>) -> Result<bool> {
+        match value {
+            Val::Const(constant) => Ok(constant.truthy()),
+            Val::Tuple(items) => Ok(!items.is_empty()),
+            Val::Dict(pairs) => Ok(!pairs.is_empty()),
+            other => Err(self.unsupported(span, format!("whether {} is true", other.describe()))),
+        }
+    }
+
+    /// Calls a Python function that is no kernel, with everything known.
+    pub fn call_host(
+        &mut self,
+        span: Span,
+        function: &'a FunctionDef,
+        positional: Vec<Arg<'a>>,
+        named: Vec<(&str, Arg<'a>)>,
+    ) -> Result<Val<'a>> {
+        for arg in positional.iter().chain(named.iter().map(|(_, arg)| arg)) {
+            if !arg.val.flattened().is_empty() {
+                let message = format!("a run-time value as an argument of `{}`, which runs at compile time", function.name);
+                return Err(self.rejected(arg.span, message));
+            }
+        }
+        self.enter_call(span, function)?;
+        let module = self.modules.of(function.name_span);
+        let scope = self.bind_params(span, function, positional, named)?;
+        self.calls.push((function, span));
+        let outcome = self.at_module(span, module, |l| {
+            l.scope = scope;
+            match l.stmts(&function.body)? {
+                super::flow::Flow::Return(value) => Ok(value),
+                super::flow::Flow::Next => Ok(Val::Const(Constant::None)),
+            }
+        });
+        self.calls.pop();
+        outcome
+    }
+
+    /// `for target in list` at module level.
+    pub fn host_loop(&mut self, target: &'a Expr, iter: &'a Expr, body: &'a [Stmt]) -> Result<super::flow::Flow<'a>> {
+        let list = self.expr(iter)?;
+        for item in self.items(iter.span, &list)? {
+            self.assign(target, item, target.span)?;
+            if let super::flow::Flow::Return(value) = self.stmts(body)? {
+                return Ok(super::flow::Flow::Return(value));
+            }
+        }
+        Ok(super::flow::Flow::Next)
+    }
+
+    /// A list or generator comprehension at module level, as a tuple.
+    pub fn comprehension(&mut self, span: Span) -> Result<Val<'a>> {
+        let Some(comprehension) = self.modules.comprehension(span) else {
+            return Err(self.unsupported(span, "a comprehension here"));
+        };
+        let scope = self.scope.clone();
+        let mut items = Vec::new();
+        let outcome = self.clauses(comprehension, 0, &mut items);
+        self.scope = scope;
+        outcome.map(|()| Val::Tuple(items))
+    }
+
+    fn clauses(&mut self, whole: &'a Comprehension, from: usize, items: &mut Vec<Val<'a>>) -> Result<()> {
+        let Some(clause) = whole.clauses.get(from) else {
+            if items.len() == MAX_ITEMS {
+                return Err(self.unsupported(whole.element.span, format!("a list of more than {MAX_ITEMS} items")));
+            }
+            items.push(self.expr(&whole.element)?);
+            return Ok(());
+        };
+        let list = self.expr(&clause.iter)?;
+        'items: for item in self.items(clause.iter.span, &list)? {
+            self.assign(&clause.target, item, clause.target.span)?;
+            for condition in &clause.conditions {
+                let value = self.expr(condition)?;
+                if !self.truth(condition.span, &value)? {
+                    continue 'items;
+                }
+            }
+            self.clauses(whole, from + 1, items)?;
+        }
+        Ok(())
+    }
+
+    /// `{key: value, **more}` at module level.
+    pub fn dict(&mut self, pairs: &'a [(Option<Expr>, Expr)]) -> Result<Val<'a>> {
+        let mut dict = Vec::new();
+        for (key, value) in pairs {
+            let val = self.expr(value)?;
+            match (key, val) {
+                (Some(key), val) => {
+                    let Some(name) = self.expr(key)?.to_constant() else {
+                        return Err(self.unsupported(key.span, "a key that is not known at compile time"));
+                    };
+                    set_key(&mut dict, name, val);
+                }
+                (None, Val::Dict(more)) => more.into_iter().for_each(|(key, val)| set_key(&mut dict, key, val)),
+                (None, other) => return Err(self.type_error(value.span, format!("cannot unpack {}", other.describe()))),
+            }
+        }
+        Ok(Val::Dict(dict))
+    }
+
+    /// `name.append(x)`, `name.extend(list)` as a statement of a module's function; whether it was one.
+    pub fn host_append(&mut self, call: &'a Expr) -> Result<bool> {
+        let ExprKind::Call { func, args, .. } = &call.kind else { return Ok(false) };
+        let ExprKind::Attribute { value, name: method } = &func.kind else { return Ok(false) };
+        let (Some(name), [arg]) = (value.as_name(), args.as_slice()) else { return Ok(false) };
+        if !matches!(method.as_str(), "append" | "extend") {
+            return Ok(false);
+        }
+        let added = self.expr(arg)?;
+        let added = if method == "append" { vec![added] } else { self.items(arg.span, &added)? };
+        let Some(Val::Tuple(items)) = self.scope.get(name).cloned() else { return Ok(false) };
+        if items.len() + added.len() > MAX_ITEMS {
+            return Err(self.unsupported(call.span, format!("a list of more than {MAX_ITEMS} items")));
+        }
+        self.scope.set(name, Val::Tuple([items, added].concat()));
+        Ok(true)
+    }
+
+    /// Whether names stand for nothing but what is known: a new scope for a lambda.
+    pub fn call_lambda(
+        &mut self,
+        params: &'a [crate::syntax::ast::Param],
+        body: &'a Expr,
+        args: Vec<Val<'a>>,
+    ) -> Result<Val<'a>> {
+        let mut scope = Scope::default();
+        for (param, value) in params.iter().zip(args) {
+            scope.set(&param.name, value);
+        }
+        let module = self.modules.of(body.span);
+        self.at_module(body.span, module, |l| {
+            l.scope = scope;
+            l.expr(body)
+        })
+    }
+}
+
+/// Adds a key to a dict, or replaces its value.
+fn set_key<'a>(pairs: &mut Vec<(Constant, Val<'a>)>, key: Constant, value: Val<'a>) {
+    match pairs.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, slot)) => *slot = value,
+        None => pairs.push((key, value)),
+    }
+}

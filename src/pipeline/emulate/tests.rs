@@ -1,0 +1,258 @@
+//! Kernels with descriptions, run: verdicts, faults, refusals, and input that is garbage.
+
+use super::*;
+use crate::diag::render::render;
+
+const HEAD: &str = "import triton\nimport triton.language as tl\n\n\n";
+
+const ADD: &str = "\
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    x = tl.load(x_ptr + at, mask=inside)
+    y = tl.load(y_ptr + at, mask=inside)
+    tl.store(out_ptr + at, x + y, mask=inside)
+";
+
+const RUN: &str = "\
+# run: a tail
+#   args:
+#     x_ptr: f32[n]
+#     y_ptr: f32[n]
+#     out_ptr: f32[n]
+#     n: 1000
+#     BLOCK: 256
+#   grid: cdiv(n, BLOCK)
+#   expect: {out_ptr: x_ptr + y_ptr}
+";
+
+fn asked(folder: &tempfile::TempDir, text: &str) -> Asked {
+    let file = folder.path().join("k.py");
+    std::fs::write(&file, text).unwrap();
+    Asked {
+        file,
+        entry: None,
+        runs: None,
+        args: Vec::new(),
+        grid: None,
+        expect: Vec::new(),
+        seed: 0,
+        fuel: None,
+        memory: None,
+        threads: 1,
+        dense: false,
+    }
+}
+
+fn run(text: &str) -> Outcome<Report> {
+    emulate(&asked(&tempfile::tempdir().unwrap(), text), &Cancel::default())
+}
+
+fn codes(report: &Report) -> Vec<&'static str> {
+    report.findings().map(|finding| finding.code.id).collect()
+}
+
+/// The report of a file whose runs all can be made.
+fn clean(text: &str) -> Report {
+    let report = run(text).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+    let findings: Vec<String> = report.findings().map(|f| render(f, false)).collect();
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+    report
+}
+
+fn args(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+}
+
+#[test]
+fn a_right_kernel_is_verified() {
+    let report = clean(&format!("{HEAD}{RUN}{ADD}"));
+    assert!(report.fully_verified());
+    let [run] = report.runs.as_slice() else { panic!("one run") };
+    assert_eq!((run.name.as_str(), run.kernel.as_str(), run.grid, run.programs), ("a tail", "add", [4, 1, 1], 4));
+    assert!(run.compared[0].comparison.error_over_bound <= 1.0);
+    assert_eq!((run.outputs[0].0.as_str(), run.outputs[0].1.len()), ("out_ptr", 1000));
+}
+
+#[test]
+fn wrong_kernels_fail_each_in_its_way() {
+    for (from, to, code, word) in [
+        ("x + y, mask", "x - y, mask", "C003", Word::Failed),
+        ("at, x + y, mask", "at, x * 0, mask", "C002", Word::Failed),
+        ("x + y, mask", "x / (y * 0), mask", "C001", Word::Failed),
+        ("inside = at < n", "inside = at < n + 1", "A001", Word::Failed),
+        ("inside = at < n", "inside = at < n - 1", "A006", Word::Failed),
+        ("x + y, mask=inside", "x + y, mask=at < n + 4", "A002", Word::Failed),
+        ("x + y, mask", "x + nothing, mask", "K002", Word::Failed),
+        ("BLOCK: 256", "BLOCK: 250", "K002", Word::Failed),
+        ("#     n: 1000\n", "", "S002", Word::NotVerified),
+        ("#     y_ptr: f32[n]\n", "", "E002", Word::NotVerified),
+        ("#   grid: cdiv(n, BLOCK)\n", "", "E002", Word::NotVerified),
+        ("grid: cdiv(n, BLOCK)", "grid: 0", "E001", Word::NotVerified),
+        ("grid: cdiv(n, BLOCK)", "grid: [1, 1, 1, 1]", "E001", Word::NotVerified),
+        ("x_ptr: f32[n]", "x_ptr: f32[n] noise", "E001", Word::NotVerified),
+        ("x_ptr: f32[n]", "x_ptr: f32[-n]", "E001", Word::NotVerified),
+        ("x_ptr: f32[n]", "x_ptr: f32[n, n, n, n]", "L002", Word::Limit),
+        ("x_ptr: f32[n]", "x_ptr: none.npy", "E001", Word::NotVerified),
+        ("x_ptr: f32[n]", "x_ptr: i64[n]", "C003", Word::Failed),
+        ("out_ptr: x_ptr + y_ptr", "out_ptr: x_ptr + z", "S002", Word::NotVerified),
+        ("out_ptr: x_ptr + y_ptr", "out: x_ptr", "E001", Word::NotVerified),
+    ] {
+        let text = format!("{HEAD}{RUN}{ADD}");
+        assert!(text.contains(from), "{from}");
+        let report = run(&text.replace(from, to)).unwrap_or_else(|found| panic!("{to}: {}", render(&found[0], false)));
+        if code == "C003" && to.contains("i64") {
+            // Integers are small and their sum is what the formula gives, as floats.
+            assert!(codes(&report).is_empty(), "{to}: {:?}", codes(&report));
+            continue;
+        }
+        assert_eq!((codes(&report), report.runs[0].word()), (vec![code], word), "{to}");
+    }
+}
+
+#[test]
+fn the_command_line_goes_before_descriptions() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut asked = asked(&folder, &format!("{HEAD}{RUN}{ADD}"));
+    asked.args = args(&[("n", "70"), ("BLOCK", "64")]);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    assert_eq!((report.runs[0].grid, report.runs[0].word()), ([2, 1, 1], Word::Verified));
+    asked.expect = args(&[("out_ptr", "x_ptr")]);
+    assert_eq!(codes(&emulate(&asked, &Cancel::default()).unwrap()), ["C003"]);
+    std::fs::write(&asked.file, format!("{HEAD}{ADD}")).unwrap();
+    let nothing = [asked.args.clone(), Vec::new()].map(|args| Asked { args, expect: Vec::new(), ..asked.clone() });
+    let report = emulate(&nothing[0], &Cancel::default()).unwrap();
+    assert_eq!(codes(&report), ["E002"]);
+    let told = emulate(&nothing[1], &Cancel::default()).unwrap_err();
+    assert!(told[0].help.as_ref().unwrap().contains("#     x_ptr: f32[1000]"));
+    asked.args = args(&[("x_ptr", "f16[n] arange"), ("y_ptr", "x_ptr"), ("out_ptr", "f16[n]"), ("n", "7"), ("BLOCK", "8")]);
+    asked.grid = Some("lambda META: (triton.cdiv(n, META['BLOCK']),)".to_owned());
+    asked.expect = args(&[("out_ptr", "2 * arange(n)")]);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    assert_eq!((codes(&report), report.runs[0].word()), (vec![], Word::Verified));
+}
+
+/// Strides, offsets, aliases, files, several runs and kernels, a tolerance.
+#[test]
+fn descriptions_say_all_of_a_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{HEAD}{ADD}\n\n@triton.jit\ndef rows(a, b, stride_a, stride_b, N: tl.constexpr):\n    at = tl.arange(0, N)\n    \
+         tl.store(b + tl.program_id(0) * stride_b + at, tl.load(a + tl.program_id(0) * stride_a + at) / 3)\n"
+    );
+    let mut asked = asked(&folder, &text);
+    let runs = "\
+runs:
+  - name: strides and an offset
+    kernel: rows
+    args:
+      a: {dtype: f32, shape: [4, N], strides: [40, 1], offset: 3, fill: arange}
+      b: {dtype: bf16, shape: [4, N], strides: [24, 1]}
+      stride_a: a.stride(0)
+      stride_b: b.stride()[0]
+      N: 16
+    grid: (a.shape[0], 1)
+    expect: {b: a / 3}
+  - name: in place
+    kernel: add
+    args: {x_ptr: 'f32[n] ones', y_ptr: x_ptr, out_ptr: {of: x_ptr}, n: 64, BLOCK: 64}
+    grid: 1
+    expect: {out_ptr: {value: 2.0001, tolerance: 1e-4}}
+  - name: from a file
+    kernel: add
+    args: {x_ptr: x.npy, y_ptr: all.safetensors:y, out_ptr: 'f32[3]', n: 3, BLOCK: 4}
+    grid: 1
+    expect: {out_ptr: x.npy}
+";
+    let path = folder.path().join("runs.yaml");
+    std::fs::write(&path, runs).unwrap();
+    let x = Tensor::from_f32(crate::shape::Shape::from_slice(&[3]), vec![1.0, 2.0, 3.0]);
+    let y = Tensor::from_f32(crate::shape::Shape::from_slice(&[3]), vec![0.0; 3]);
+    std::fs::write(folder.path().join("x.npy"), crate::tensor::npy::write(&x)).unwrap();
+    let stored = crate::tensor::stored::write(&[("y".to_owned(), y), ("z".to_owned(), x.clone())]).unwrap();
+    std::fs::write(folder.path().join("all.safetensors"), stored).unwrap();
+    asked.runs = Some(path);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    let told: Vec<String> = report.findings().map(|f| render(f, false)).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    assert!(report.fully_verified());
+    assert_eq!(report.runs[0].outputs[0].1.shape(), [4, 16]);
+    let only = Asked { entry: Some("rows".to_owned()), ..asked.clone() };
+    assert_eq!(emulate(&only, &Cancel::default()).unwrap().runs.len(), 1);
+    let saved = save::save(
+        &report,
+        &[save::read("b=b.npy"), save::read("out.safetensors"), save::read("folder")].map(|s| match s {
+            save::Save::Tensor(name, path) => save::Save::Tensor(name, folder.path().join(path)),
+            save::Save::All(path) => save::Save::All(folder.path().join(path)),
+        }),
+    )
+    .unwrap();
+    assert_eq!(saved.len(), 5);
+    let b = crate::tensor::npy::read(&std::fs::read(&saved[0]).unwrap(), crate::dtype::DType::BF16).unwrap();
+    assert_eq!(b, report.runs[0].outputs[0].1);
+    assert_eq!(save::save(&report, &[save::read("c=c.npy")]).unwrap_err().code.id, "U001");
+}
+
+#[test]
+fn limits_are_limits() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        format!("{HEAD}@triton.jit\ndef spin(x):\n    i = 0\n    while i < 1000000:\n        i += 1\n    tl.store(x, i)\n");
+    let mut asked = asked(&folder, &text);
+    asked.args = args(&[("x", "i32[1]")]);
+    asked.grid = Some("1".to_owned());
+    asked.fuel = Some(1000);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    assert_eq!((codes(&report), report.runs[0].word()), (vec!["L001"], Word::Limit));
+    let cancel = Cancel::default();
+    cancel.cancel();
+    assert_eq!(emulate(&Asked { fuel: None, ..asked }, &cancel).unwrap_err()[0].code.id, "U009");
+}
+
+/// Any bytes as kernel, description or tensor give a diagnosis.
+#[test]
+fn garbage_is_diagnosed() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = format!("{HEAD}{RUN}{ADD}");
+    let mut seed = 1u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize
+    };
+    let mut asked = asked(&folder, &good);
+    asked.fuel = Some(100_000);
+    let yaml = "args: {x_ptr: x.npy, y_ptr: 'f32[n] ints(0, 4)', out_ptr: {dtype: f32, shape: [n], strides: [1]}, n: 8, BLOCK: 8}\n\
+                grid: [1]\nexpect: {out_ptr: where(x_ptr > 0, x_ptr[:], 1) + y_ptr}\n";
+    let npy = crate::tensor::npy::write(&Tensor::from_f32(crate::shape::Shape::from_slice(&[8]), vec![1.5; 8]));
+    let mut broken = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        for _ in 0..1 + random() % 3 {
+            let at = random() % bytes.len();
+            match random() % 4 {
+                0 => bytes.truncate(at.max(1)),
+                1 => bytes[at] = (random() % 256) as u8,
+                2 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"[]{}(),:#-'\"\n 0*9\xff"[random() % 18]),
+            }
+            if bytes.is_empty() {
+                bytes.push(0);
+            }
+        }
+        bytes
+    };
+    let (runs, x) = (folder.path().join("runs.yaml"), folder.path().join("x.npy"));
+    for round in 0..300 {
+        std::fs::write(&asked.file, if round % 3 == 0 { broken(good.as_bytes()) } else { good.as_bytes().to_vec() }).unwrap();
+        std::fs::write(&runs, if round % 3 == 1 { broken(yaml.as_bytes()) } else { yaml.as_bytes().to_vec() }).unwrap();
+        std::fs::write(&x, if round % 3 == 2 { broken(&npy) } else { npy.clone() }).unwrap();
+        asked.runs = (round % 3 != 0).then(|| runs.clone());
+        let told = match emulate(&asked, &Cancel::default()) {
+            Ok(report) => report.findings().cloned().collect(),
+            Err(found) => found,
+        };
+        for finding in told {
+            assert_ne!(finding.class(), Class::Internal, "round {round}: {}", render(&finding, false));
+        }
+    }
+}
