@@ -19,6 +19,7 @@ pub mod exec;
 pub mod fair;
 pub mod launch;
 pub mod memory;
+pub mod ptx;
 pub mod replay;
 pub mod schedule;
 pub mod simd;

@@ -17,16 +17,23 @@ pub mod elementwise;
 pub mod float;
 pub mod int;
 pub mod lanes;
+pub mod libdevice;
 pub mod line;
+mod lines;
 pub mod load;
 pub mod mask;
+mod moves;
+mod ptx;
 pub mod reduce;
+mod scaled;
+mod scan;
 pub mod shape;
 pub mod step;
 pub mod spot;
 pub mod store;
 pub mod term;
 pub mod tile;
+mod whole;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,6 +47,7 @@ use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
 pub use cells::Cells;
+pub use ptx::registers as asm_registers;
 
 /// Why a program stopped before its end.
 #[derive(Debug)]
@@ -130,6 +138,8 @@ pub struct Machine<'l> {
     pub explain: bool,
     /// A race is being explained: the last instruction of this program that touched the element.
     pub watch: Option<check::race::Watch>,
+    /// What inline assembly reads as time.
+    clock: crate::emulate::ptx::Clock,
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
     pub talk: atomic::Talk,
@@ -154,6 +164,7 @@ impl<'l> Machine<'l> {
             watch: None,
             conflict: None,
             talk: atomic::Talk::default(),
+            clock: crate::emulate::ptx::Clock::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
         }
@@ -179,6 +190,7 @@ impl<'l> Machine<'l> {
             watch: None,
             conflict: None,
             talk: atomic::Talk::default(),
+            clock: crate::emulate::ptx::Clock::default(),
             scratch,
             dots,
         }
@@ -208,6 +220,7 @@ impl<'l> Machine<'l> {
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
         self.talk.start();
+        self.clock = crate::emulate::ptx::Clock::default();
         self.go_on_from(self.launch.fuel)
     }
 

@@ -122,6 +122,9 @@ impl<'l> Machine<'l> {
             Code::Assume(condition) => return self.assume(*condition, instruction),
             Code::Hint(value, hint, shape) => return self.hint(*value, hint, shape, instruction),
             Code::Yield(patience) => return self.end_of_turn(*patience),
+            Code::Scan(scan) => return self.scan(scan),
+            Code::Whole(whole) => self.whole(whole, instruction)?,
+            Code::Asm(asm) => return self.inline_asm(asm, instruction),
             Code::Assert(condition, message) => return self.assert(*condition, message, instruction),
             Code::Move(from, take) => {
                 let taken = if *take { self.state.cells.take(*from) } else { None };

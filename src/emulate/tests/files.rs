@@ -284,6 +284,7 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
     }
     expect_test::expect![[r#"
         added_atomically: A003 A003
+        block_pointer_without_padding: A003 -
         reduced: A003 -
         stored: A003 -
         through_a_dot: A003 -
