@@ -370,6 +370,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--decompose", default="decompose")
     parser.add_argument("--out")
+    parser.add_argument("--again", help="a report: only the kernels that failed there are asked for again")
     parser.add_argument("--show", type=int, default=40, help="constructs to list")
     parser.add_argument("folders", nargs="+")
     options = parser.parse_args()
@@ -385,6 +386,10 @@ def main():
             unique.append(kernel)
     memo, failures = {}, {}
     waiting = sorted(unique, key=lambda k: str(k.path))
+    if options.again:
+        before = json.loads(pathlib.Path(options.again).read_text())
+        failed = {(e["library"], e["file"], e["kernel"]) for e in before if not e["ok"]}
+        waiting = [k for k in waiting if (k.library, str(k.path.relative_to(k.root)), k.name) in failed]
     for attempt in ATTEMPTS:
         requests = [
             {"file": str(k.path), "entry": k.name, "args": specification(k, helpers_of[k.library], memo, attempt)} for k in waiting
