@@ -18,6 +18,7 @@ pub mod check;
 pub mod exec;
 pub mod launch;
 pub mod memory;
+pub mod ptx;
 pub mod replay;
 pub mod schedule;
 pub mod simd;

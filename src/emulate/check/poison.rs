@@ -24,7 +24,7 @@ pub fn matters(checks: Checks, flags: u8) -> bool {
 pub fn watched(checks: Checks) -> u8 {
     let mut flags = 0;
     if checks.poison {
-        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::SHIFT;
+        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::SHIFT | taint::INDEX;
     }
     if checks.division {
         flags |= taint::DIVIDED_BY_ZERO;

@@ -15,15 +15,22 @@ pub mod elementwise;
 pub mod float;
 pub mod int;
 pub mod lanes;
+pub mod libdevice;
 pub mod line;
+mod lines;
 pub mod load;
 pub mod mask;
+mod moves;
+mod ptx;
 pub mod reduce;
+mod scaled;
+mod scan;
 pub mod shape;
 pub mod step;
 pub mod store;
 pub mod term;
 pub mod tile;
+mod whole;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +43,7 @@ use super::value::{Cell, Pool};
 use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
 pub use cells::Cells;
+pub use ptx::registers as asm_registers;
 
 /// Why a program stopped before its end.
 #[derive(Debug)]
@@ -116,6 +124,8 @@ pub struct Machine<'l> {
     pub explain: bool,
     /// A race is being explained: the last instruction of this program that touched the element.
     pub watch: Option<check::race::Watch>,
+    /// What inline assembly reads as time.
+    clock: crate::emulate::ptx::Clock,
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
     scratch: tile::Scratch,
@@ -138,6 +148,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            clock: crate::emulate::ptx::Clock::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
         }
@@ -162,6 +173,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            clock: crate::emulate::ptx::Clock::default(),
             scratch,
             dots,
         }
@@ -192,6 +204,7 @@ impl<'l> Machine<'l> {
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
+        self.clock = crate::emulate::ptx::Clock::default();
         let outcome = self.resume();
         self.report.instructions += self.launch.fuel - self.state.fuel;
         outcome

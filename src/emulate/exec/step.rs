@@ -110,6 +110,9 @@ impl<'l> Machine<'l> {
             }
             Code::Dot(dot) => self.dot(dot, instruction)?,
             Code::Reduce(reduce) => return self.reduce(reduce),
+            Code::Scan(scan) => return self.scan(scan),
+            Code::Whole(whole) => self.whole(whole, instruction)?,
+            Code::Asm(asm) => return self.inline_asm(asm, instruction),
             Code::Assert(condition, message) => return self.assert(*condition, message, instruction),
             Code::Move(from, take) => {
                 let taken = if *take { self.state.cells.take(*from) } else { None };

@@ -13,6 +13,7 @@ pub mod compile;
 pub mod place;
 pub mod provenance;
 pub mod split;
+pub mod whole;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::kernel::ir::{
     BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
 };
 use crate::source::Span;
+use whole::{Asm, Whole};
 
 /// A cell: the space in the top bits, the index below.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -147,10 +149,35 @@ pub struct Reduce {
     pub shape: BlockShape,
     /// The one float operation that the combine function is, if it is one.
     pub known: Option<FloatBinary>,
-    /// The combine function: where it starts on the tape (it ends with `Return`), its arguments and yields.
+    pub combine: Combine,
+}
+
+/// A combine function: where it starts on the tape (it ends with `Return`), its arguments and yields.
+#[derive(Clone, Debug)]
+pub struct Combine {
     pub start: usize,
     pub args: Vec<Slot>,
     pub yields: Vec<Slot>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Scan {
+    pub operands: Vec<Slot>,
+    pub results: Vec<Slot>,
+    pub elems: Vec<Elem>,
+    pub axis: usize,
+    pub reverse: bool,
+    pub shape: BlockShape,
+    /// The one operation that the combine function is, if it is one.
+    pub known: Option<Known>,
+    pub combine: Combine,
+}
+
+/// A combine function that is one operation of its two arguments, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    Float(FloatBinary),
+    Int(IntBinary),
 }
 
 /// What an instruction does. Operands are cells; results go to [`Instruction::out`].
@@ -194,6 +221,10 @@ pub enum Code {
     StoreLanes(Slot, Slot, Option<Slot>, Elem, BlockShape),
     Dot(Box<Dot>),
     Reduce(Box<Reduce>),
+    Scan(Box<Scan>),
+    /// An operation on whole blocks.
+    Whole(Box<Whole>),
+    Asm(Box<Asm>),
     Assert(Slot, Arc<str>),
     /// Copies a cell; `true` leaves it empty.
     Move(Slot, bool),
@@ -226,6 +257,25 @@ pub enum Code {
         start: usize,
     },
     Return,
+}
+
+impl Code {
+    /// The combine function of a reduction or scan.
+    pub fn combine(&self) -> Option<&Combine> {
+        match self {
+            Code::Reduce(reduce) => Some(&reduce.combine),
+            Code::Scan(scan) => Some(&scan.combine),
+            _ => None,
+        }
+    }
+
+    pub fn combine_mut(&mut self) -> Option<&mut Combine> {
+        match self {
+            Code::Reduce(reduce) => Some(&mut reduce.combine),
+            Code::Scan(scan) => Some(&mut scan.combine),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -287,6 +287,9 @@ fn fits_a_table(code: &Code) -> bool {
         | Code::StoreLanes(..)
         | Code::Dot(_)
         | Code::Reduce(_)
+        | Code::Scan(_)
+        | Code::Whole(_)
+        | Code::Asm(_)
         | Code::Assert(..)
         | Code::Move(..)
         | Code::Jump(_)
@@ -377,6 +380,9 @@ pub fn reads(code: &Code) -> Vec<Slot> {
             out.push(dot.acc);
         }
         Code::Reduce(reduce) => out.extend(&reduce.operands),
+        Code::Scan(scan) => out.extend(&scan.operands),
+        Code::Whole(whole) => out.extend(&whole.operands),
+        Code::Asm(asm) => out.extend(&asm.operands),
         Code::LoopStart { lower, .. } => out.push(*lower),
         Code::LoopTest { variable, upper, step, .. } => out.extend([*variable, *upper, *step]),
         Code::LoopNext { variable, step, .. } => out.extend([*variable, *step]),

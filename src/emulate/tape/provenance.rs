@@ -71,7 +71,14 @@ impl Flow {
             | InstKind::Cast(_, v)
             | InstKind::ExpandDims { value: v, axis: _ }
             | InstKind::Trans { value: v, order: _ }
-            | InstKind::AddPtr { ptr: v, offset: _ } => self.to(results[0], *v),
+            | InstKind::AddPtr { ptr: v, offset: _ }
+            | InstKind::Unsplat(v)
+            | InstKind::Gather { source: v, index: _, axis: _ } => self.to(results[0], *v),
+            InstKind::Join(a, b) | InstKind::Cat(a, b) => {
+                self.to(results[0], *a);
+                self.to(results[0], *b);
+            }
+            InstKind::Split(v) => results.iter().for_each(|&half| self.to(half, *v)),
             InstKind::Select { condition: _, then, other } => {
                 self.to(results[0], *then);
                 self.to(results[0], *other);
@@ -117,6 +124,13 @@ impl Flow {
             | InstKind::CompareInt(..)
             | InstKind::CompareFloat(..)
             | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::DotScaled(_)
+            | InstKind::Histogram { value: _, mask: _ }
+            | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+            | InstKind::AbsInt(_)
+            | InstKind::Extern { symbol: _, operands: _ }
+            | InstKind::InlineAsm { asm: _, operands: _ }
+            | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
             | InstKind::Reduce { operands: _, axis: _, combine: _ }
             | InstKind::Assert { condition: _, message: _ }
             | InstKind::Barrier

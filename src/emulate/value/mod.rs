@@ -9,6 +9,7 @@
 //! Integers are held exactly in `i64`: sums and products of narrower types may leave the type's
 //! range and are wrapped (and tainted) only where something other than `+ − ·` uses them.
 
+pub mod eight;
 pub mod int;
 pub mod layout;
 pub mod mask;

@@ -5,7 +5,7 @@ use super::*;
 impl Builder<'_> {
     fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
         let shape = self.kernel.ty(ptr).shape.clone();
-        if shape.is_empty() {
+        if shape.is_empty() || flat::is_flat(&shape) {
             return None;
         }
         let address = self.as_sum(ptr)?;
@@ -29,7 +29,8 @@ impl Builder<'_> {
         let ty = self.kernel.ty(result).clone();
         let Some(tile) = self.tile(ptr, mask) else {
             let (p, m, o) = (self.cell(ptr), mask.map(|m| self.cell(m)), other.map(|o| self.cell(o)));
-            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, ty.shape.clone()), ty.is_scalar(), span));
+            let shape = flat::held(&ty.shape);
+            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, shape), ty.is_scalar(), span));
         };
         let other_slot = other.map(|o| self.cell(o));
         let uniform = other_slot.is_none_or(|s| self.place.is_scalar(s));
@@ -54,7 +55,7 @@ impl Builder<'_> {
             Some(tile) => Code::StoreTile(Box::new(tile), value, elem),
             None => {
                 let (p, m) = (self.cell(ptr), mask.map(|m| self.cell(m)));
-                Code::StoreLanes(p, value, m, elem, self.kernel.ty(ptr).shape.clone())
+                Code::StoreLanes(p, value, m, elem, flat::held(&self.kernel.ty(ptr).shape))
             }
         };
         self.place.here(code, true, span);
