@@ -111,8 +111,7 @@ fn tritons_own_text_is_read() {
             Err(error) => panic!("{}", render(&error, false)),
         }
     }
-    expect_test::expect![""]
-    .assert_eq(&unsupported);
+    expect_test::expect![""].assert_eq(&unsupported);
 }
 
 #[test]
