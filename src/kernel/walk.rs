@@ -2,7 +2,7 @@
 //!
 //! The matches are exhaustive: a new kind of instruction fails to compile here first.
 
-use super::ir::{Inst, InstKind, Region, Terminator, Value};
+use super::ir::{Inst, InstKind, Region, Terminator, Value, ValueData};
 
 /// The operands in printing order; what regions use is not included.
 pub fn operands(kind: &InstKind) -> Vec<Value> {
@@ -301,6 +301,56 @@ pub fn orders_memory(kind: &InstKind) -> bool {
         | InstKind::If { condition: _, then: _, otherwise: _ }
         | InstKind::While { init: _, before: _, after: _ }
         | InstKind::Assert { condition: _, message: _ }
+        | InstKind::Assume(_) => false,
+    }
+}
+
+/// Whether lanes of a program take values from one another, so that compiled code makes them wait for each other.
+/// A block of values that changes its shape or order goes through shared memory, or may; one of indices does not.
+pub fn joins_lanes(inst: &Inst, values: &[ValueData]) -> bool {
+    match &inst.kind {
+        InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Reduce { operands: _, axis: _, combine: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_) => true,
+        InstKind::ExpandDims { value, axis: _ }
+        | InstKind::Trans { value, order: _ }
+        | InstKind::Reshape(value)
+        | InstKind::Join(value, _)
+        | InstKind::Split(value) => values[value.0 as usize].ty.elem.is_float(),
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::Broadcast(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
+        | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+        | InstKind::If { condition: _, then: _, otherwise: _ }
+        | InstKind::While { init: _, before: _, after: _ }
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier
         | InstKind::Assume(_) => false,
     }
 }

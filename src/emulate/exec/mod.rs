@@ -6,6 +6,8 @@
 //! buffers and launch cells stay warm.
 
 pub mod address;
+pub mod assemble;
+pub mod atomic;
 pub mod cast;
 pub mod cells;
 pub mod compare;
@@ -27,6 +29,7 @@ mod scaled;
 mod scan;
 pub mod shape;
 pub mod step;
+pub mod spot;
 pub mod store;
 pub mod term;
 pub mod tile;
@@ -42,6 +45,7 @@ use super::tape::{Code, Instruction, Program, Slot, Tape};
 use super::value::{Cell, Pool};
 use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
 pub use cells::Cells;
 pub use ptx::registers as asm_registers;
 
@@ -50,6 +54,8 @@ pub use ptx::registers as asm_registers;
 pub enum Stop {
     /// A fast check failed; the program is run again to find out.
     Suspect,
+    /// The program waits for others; it can go on.
+    Yield,
     Fault(Box<Diagnostic>),
 }
 
@@ -64,6 +70,8 @@ pub struct Launch<'l> {
     pub extents: Vec<Option<Extent>>,
     /// By parameter: the buffer's name.
     pub names: Vec<String>,
+    /// By buffer: the type of its elements.
+    pub dtypes: Arc<[DType]>,
     pub checks: Checks,
     pub fuel: u64,
     pub memory: usize,
@@ -76,6 +84,12 @@ impl Launch<'_> {
     /// The n-th program that runs.
     pub fn nth(&self, n: u32) -> u32 {
         self.only.map_or(n, |only| only[n as usize])
+    }
+
+    /// The same launch, for as long as something that it is made of is borrowed.
+    pub fn shortened(&self) -> Launch<'_> {
+        let (extents, names, dtypes) = (self.extents.clone(), self.names.clone(), self.dtypes.clone());
+        Launch { extents, names, dtypes, ..*self }
     }
 
     /// An error once somebody has cancelled the launch.
@@ -128,6 +142,7 @@ pub struct Machine<'l> {
     clock: crate::emulate::ptx::Clock,
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
+    pub talk: atomic::Talk,
     scratch: tile::Scratch,
     dots: dot::Scratch,
 }
@@ -148,6 +163,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
             clock: crate::emulate::ptx::Clock::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
@@ -173,6 +189,7 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
             clock: crate::emulate::ptx::Clock::default(),
             scratch,
             dots,
@@ -198,15 +215,31 @@ impl<'l> Machine<'l> {
     /// Runs one program from its start.
     pub fn run(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
-        let [gx, gy, _] = self.launch.grid;
-        self.linear = linear;
-        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+        self.become_program(linear);
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
+        self.talk.start();
         self.clock = crate::emulate::ptx::Clock::default();
+        self.go_on_from(self.launch.fuel)
+    }
+
+    /// Goes on with a program that waited, whose state is in place.
+    pub fn run_on(&mut self, linear: u32) -> Step {
+        self.launch.go_on()?;
+        self.become_program(linear);
+        self.go_on_from(self.state.fuel)
+    }
+
+    fn become_program(&mut self, linear: u32) {
+        let [gx, gy, _] = self.launch.grid;
+        self.linear = linear;
+        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+    }
+
+    fn go_on_from(&mut self, fuel: u64) -> Step {
         let outcome = self.resume();
-        self.report.instructions += self.launch.fuel - self.state.fuel;
+        self.report.instructions += fuel - self.state.fuel;
         outcome
     }
 

@@ -20,7 +20,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::kernel::ir::{
-    BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
+    AtomicOp, BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, Hint, IntBinary, IntPredicate,
+    Kernel, Literal, MemoryOrder,
 };
 use crate::source::Span;
 use whole::{Asm, Whole};
@@ -160,6 +161,34 @@ pub struct Combine {
     pub yields: Vec<Slot>,
 }
 
+/// An access that programs may see one another by: an atomic operation or a volatile load.
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    pub kind: AtomicKind,
+    pub ptr: Slot,
+    /// Of compare-and-swap.
+    pub expected: Option<Slot>,
+    /// `None`: a volatile load.
+    pub value: Option<Slot>,
+    pub mask: Option<Slot>,
+    /// For masked-off lanes of a volatile load.
+    pub other: Option<Slot>,
+    /// Of the result.
+    pub elem: Elem,
+    pub shape: BlockShape,
+    pub order: MemoryOrder,
+    /// Something depends on the old value: an acquire that nobody looks at orders nothing that a program could
+    /// rely on.
+    pub looked_at: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicKind {
+    Modify(AtomicOp),
+    CompareAndSwap,
+    VolatileLoad,
+}
+
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub operands: Vec<Slot>,
@@ -226,6 +255,15 @@ pub enum Code {
     Whole(Box<Whole>),
     Asm(Box<Asm>),
     Assert(Slot, Arc<str>),
+    Atomic(Box<Atomic>),
+    /// Accesses of the program's lanes before it are over when those after it begin.
+    Barrier,
+    Assume(Slot),
+    /// A promise about a value.
+    Hint(Slot, Box<Hint>, BlockShape),
+    /// The end of a turn of a loop that may wait for other programs: after that many turns that changed
+    /// nothing they may run.
+    Yield(u32),
     /// Copies a cell; `true` leaves it empty.
     Move(Slot, bool),
     Jump(usize),
@@ -315,7 +353,8 @@ pub struct Program {
     pub kernel: Arc<Kernel>,
     pub lazy: Tape,
     pub dense: Tape,
-    /// Which parameters the kernel may load from and store to.
+    /// Which parameters the kernel may load from and store to, atomics included.
     pub loads: Vec<bool>,
     pub stores: Vec<bool>,
+    pub uses: provenance::Uses,
 }

@@ -68,6 +68,8 @@ pub enum Item {
         forward: Vec<Handover>,
         after: StreamId,
         next: Vec<Handover>,
+        /// It may wait for other programs: idle turns until they may run.
+        patience: Option<u32>,
         span: Span,
     },
 }
@@ -291,6 +293,11 @@ fn fits_a_table(code: &Code) -> bool {
         | Code::Whole(_)
         | Code::Asm(_)
         | Code::Assert(..)
+        | Code::Atomic(_)
+        | Code::Barrier
+        | Code::Assume(_)
+        | Code::Hint(..)
+        | Code::Yield(_)
         | Code::Move(..)
         | Code::Jump(_)
         | Code::BranchUnless(..)
@@ -336,6 +343,8 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         | Code::Argument(_)
         | Code::Constant(..)
         | Code::Range(..)
+        | Code::Barrier
+        | Code::Yield(_)
         | Code::Jump(_)
         | Code::Return => {}
         Code::Int(_, _, a, b)
@@ -352,6 +361,8 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         | Code::Reshape(a, _)
         | Code::OnlyLane(a)
         | Code::Assert(a, _)
+        | Code::Assume(a)
+        | Code::Hint(a, ..)
         | Code::Move(a, _)
         | Code::BranchUnless(a, _) => out.push(*a),
         Code::Fma(_, a, b, c) | Code::Select(_, a, b, c) => out.extend([*a, *b, *c]),
@@ -369,6 +380,10 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         Code::StoreLanes(p, value, mask, ..) => {
             out.extend([*p, *value]);
             out.extend(mask);
+        }
+        Code::Atomic(atomic) => {
+            out.push(atomic.ptr);
+            out.extend([atomic.expected, atomic.value, atomic.mask, atomic.other].into_iter().flatten());
         }
         Code::Dot(dot) => {
             for operand in [&dot.a, &dot.b] {

@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::diag::Result;
 use crate::kernel::ir::{Inst, InstKind, Kernel, Literal, Region, Terminator, Value, ValueData};
@@ -198,6 +198,7 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, whole: bool, values: &mut
     let mut kept = Vec::with_capacity(insts.len());
     for mut inst in insts.drain(..) {
         let used = inst.results.iter().any(|result| live.contains(result));
+        let joins = walk::joins_lanes(&inst, values);
         match &mut inst.kind {
             InstKind::Load { ptr: _, mask: _, other } => {
                 if !used {
@@ -283,6 +284,10 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, whole: bool, values: &mut
             | InstKind::InlineAsm { asm: _, operands: _ }
             | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ } => {
                 if !used {
+                    // Where lanes waited for each other they still do.
+                    if joins {
+                        kept.push(Inst { kind: InstKind::Barrier, results: SmallVec::new(), span: inst.span });
+                    }
                     continue;
                 }
             }

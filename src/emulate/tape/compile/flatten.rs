@@ -190,7 +190,7 @@ impl Layout {
                     self.moves(&other_results, otherwise);
                     self.patch(jump, self.code.len());
                 }
-                Item::While { init, before, condition, forward, after, next, span } => {
+                Item::While { init, before, condition, forward, after, next, patience, span } => {
                     self.moves(&init, stream);
                     let top = self.code.len();
                     self.stream(before);
@@ -198,6 +198,9 @@ impl Layout {
                     let branch = self.emit(Code::BranchUnless(condition, 0), Slot::NONE, span);
                     self.stream(after);
                     self.moves(&next, after);
+                    if let Some(patience) = patience {
+                        self.emit(Code::Yield(patience), Slot::NONE, span);
+                    }
                     self.emit(Code::Jump(top), Slot::NONE, span);
                     self.patch(branch, self.code.len());
                 }

@@ -5,7 +5,8 @@ use super::*;
 impl Builder<'_> {
     fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
         let shape = self.kernel.ty(ptr).shape.clone();
-        if shape.is_empty() || flat::is_flat(&shape) {
+        // Through a pointer of another type, lane by lane.
+        if shape.is_empty() || flat::is_flat(&shape) || self.uses.may_be_cast(ptr) {
             return None;
         }
         let address = self.as_sum(ptr)?;
@@ -46,6 +47,34 @@ impl Builder<'_> {
             }
             _ => Form::Cell(loaded),
         }
+    }
+
+    /// Operands: pointer, expected value, value, mask, other.
+    pub(super) fn atomic(
+        &mut self,
+        kind: AtomicKind,
+        order: MemoryOrder,
+        operands: [Option<Value>; 5],
+        result: Value,
+        span: Span,
+    ) -> Form {
+        let [ptr, expected, value, mask, other] = operands.map(|operand| operand.map(|v| self.cell(v)));
+        let ptr = ptr.expect("invariant: an access has a pointer");
+        let ty = self.kernel.ty(result).clone();
+        let scalar = ty.is_scalar();
+        let atomic = Atomic {
+            kind,
+            ptr,
+            expected,
+            value,
+            mask,
+            other,
+            elem: ty.elem,
+            shape: ty.shape,
+            order,
+            looked_at: self.used.contains(&result),
+        };
+        Form::Cell(self.place.here(Code::Atomic(Box::new(atomic)), scalar, span))
     }
 
     pub(super) fn store(&mut self, ptr: Value, value: Value, mask: Option<Value>, span: Span) {

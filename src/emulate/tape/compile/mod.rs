@@ -22,15 +22,19 @@ use flatten::Layout;
 use patterns::{count_uses, defer_loads, find_swaps, fold_dots};
 
 use super::place::{Handover, Item, LAUNCH, PROGRAM, Placer, StreamId, StreamKind, reads};
+use super::provenance::Uses;
 use super::split::Form;
 use super::whole::WholeOp;
 use super::{
-    Code, Combine, Conjunct, Dot, DotOperand, Instruction, Known, LoadTile, Program, Reduce, Scan, Slot, Sum, Tape, Tile,
+    Atomic, AtomicKind, Code, Combine, Conjunct, Dot, DotOperand, Instruction, Known, LoadTile, Program, Reduce, Scan, Slot, Sum,
+    Tape, Tile,
 };
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::Verified;
-use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, Region, Terminator, Value};
+use crate::kernel::ir::{
+    DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, MemoryOrder, Region, Terminator, Value,
+};
 use crate::kernel::walk;
 use crate::source::Span;
 
@@ -41,16 +45,18 @@ impl Program {
     /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place.
     pub fn compile(kernel: &Verified<Kernel>) -> diag::Result<Program> {
         let kernel = Arc::new(Kernel::clone(kernel));
-        let lazy = Builder::new(&kernel, true).build()?;
-        let dense = Builder::new(&kernel, false).build()?;
-        let (loads, stores) = super::provenance::accesses(&kernel);
-        Ok(Program { kernel, lazy, dense, loads, stores })
+        let uses = super::provenance::uses(&kernel);
+        let lazy = Builder::new(&kernel, &uses, true).build()?;
+        let dense = Builder::new(&kernel, &uses, false).build()?;
+        let (loads, stores) = (uses.loads(), uses.stores());
+        Ok(Program { kernel, lazy, dense, loads, stores, uses })
     }
 }
 
 #[derive(Clone)]
 pub struct Builder<'k> {
     pub kernel: &'k Kernel,
+    uses: &'k Uses,
     pub place: Placer,
     forms: HashMap<Value, Form>,
     /// Integer constants by cell.
@@ -59,6 +65,8 @@ pub struct Builder<'k> {
     deferred: HashSet<Value>,
     /// Dots on a zero accumulator whose only user is a sum: that sum makes them.
     folded: HashMap<Value, &'k Inst>,
+    /// Values that something uses.
+    used: HashSet<Value>,
     /// `x ^ xor_sum(x)` along an axis of size 2, which exchanges its halves: by result, the axis.
     swaps: HashMap<Value, usize>,
     /// Parts of such a pattern that nothing else reads.
@@ -68,14 +76,16 @@ pub struct Builder<'k> {
 }
 
 impl<'k> Builder<'k> {
-    fn new(kernel: &'k Kernel, lazy: bool) -> Builder<'k> {
+    fn new(kernel: &'k Kernel, uses: &'k Uses, lazy: bool) -> Builder<'k> {
         let mut builder = Builder {
             kernel,
+            uses,
             place: Placer::new(lazy),
             forms: HashMap::new(),
             constants: HashMap::new(),
             deferred: HashSet::new(),
             folded: HashMap::new(),
+            used: HashSet::new(),
             swaps: HashMap::new(),
             skipped: HashSet::new(),
             combines: Vec::new(),
@@ -85,6 +95,12 @@ impl<'k> Builder<'k> {
         for block in &kernel.blocks {
             count_uses(&block.insts, &mut uses);
         }
+        for block in &kernel.blocks {
+            walk::terminator_operands(&block.terminator, |v| {
+                builder.used.insert(v);
+            });
+        }
+        builder.used.extend(uses.keys());
         let mut zeros = HashSet::new();
         for block in &kernel.blocks {
             fold_dots(&block.insts, &uses, &mut zeros, &mut builder.folded);
@@ -101,6 +117,7 @@ impl<'k> Builder<'k> {
         for (index, param) in kernel.params.iter().enumerate() {
             let slot = self.place.pure(Code::Argument(index), true, param.span);
             self.forms.insert(param.value, Form::Cell(slot));
+            self.hints(param.value);
         }
         let mut streams = vec![PROGRAM];
         for block in &kernel.blocks[1..] {
@@ -114,6 +131,7 @@ impl<'k> Builder<'k> {
         let mut exits = Vec::new();
         for (block, &stream) in kernel.blocks.iter().zip(&streams) {
             self.place.current = stream;
+            block.args.iter().for_each(|&arg| self.hints(arg));
             self.insts(&block.insts)?;
             exits.push(match &block.terminator {
                 Terminator::Return => (None, Vec::new()),
@@ -156,9 +174,23 @@ impl<'k> Builder<'k> {
     }
 
     fn insts(&mut self, insts: &[Inst]) -> diag::Result<()> {
-        let skipped = |inst: &&Inst| inst.results.iter().any(|r| self.skipped.contains(r));
-        let kept: Vec<&Inst> = insts.iter().filter(|inst| !skipped(inst)).collect();
-        kept.into_iter().try_for_each(|inst| self.inst(inst))
+        for inst in insts {
+            if inst.results.iter().any(|r| self.skipped.contains(r)) {
+                continue;
+            }
+            self.inst(inst)?;
+            // A dot that a sum makes is made where the sum is.
+            let folded = |value: &Value| self.folded.contains_key(value);
+            let joins = match &inst.kind {
+                InstKind::Dot { a: _, b: _, acc: _, precision: _ } if inst.results.iter().any(folded) => false,
+                InstKind::Float(FloatBinary::Add, a, b) => folded(a) || folded(b),
+                _ => walk::joins_lanes(inst, &self.kernel.values),
+            };
+            if joins && self.uses.lanes_may_meet() {
+                self.place.here(Code::Barrier, true, inst.span);
+            }
+        }
+        Ok(())
     }
 
     /// A lane-by-lane instruction on cells.
@@ -328,10 +360,36 @@ impl<'k> Builder<'k> {
             InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
             InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
             InstKind::While { init, before, after } => return self.lower_while(inst, init, before, after),
-            InstKind::VolatileLoad { .. } | InstKind::AtomicRmw { .. } | InstKind::AtomicCas { .. } => {
-                return Err(self.unsupported("an atomic operation".to_owned(), span));
+            InstKind::VolatileLoad { ptr, mask, other } => self.atomic(
+                AtomicKind::VolatileLoad,
+                MemoryOrder::Relaxed,
+                [Some(*ptr), None, None, *mask, *other],
+                result.expect("invariant: a load has a result"),
+                span,
+            ),
+            InstKind::AtomicRmw { op, order, scope: _, ptr, value, mask } => self.atomic(
+                AtomicKind::Modify(*op),
+                *order,
+                [Some(*ptr), None, Some(*value), *mask, None],
+                result.expect("invariant: an atomic has a result"),
+                span,
+            ),
+            InstKind::AtomicCas { order, scope: _, ptr, expected, value } => self.atomic(
+                AtomicKind::CompareAndSwap,
+                *order,
+                [Some(*ptr), Some(*expected), Some(*value), None, None],
+                result.expect("invariant: an atomic has a result"),
+                span,
+            ),
+            InstKind::Barrier => {
+                self.place.here(Code::Barrier, true, span);
+                return Ok(());
             }
-            InstKind::Barrier | InstKind::Assume(_) => return Ok(()),
+            InstKind::Assume(condition) => {
+                let condition = self.cell(*condition);
+                self.place.here(Code::Assume(condition), true, span);
+                return Ok(());
+            }
             InstKind::Assert { condition, message } => {
                 let condition = self.cell(*condition);
                 self.place.here(Code::Assert(condition, message.clone()), true, span);
@@ -340,8 +398,19 @@ impl<'k> Builder<'k> {
         };
         if let Some(result) = result {
             self.forms.insert(result, form);
+            self.hints(result);
         }
         Ok(())
+    }
+
+    /// Asks what is promised of a value, where it is defined.
+    fn hints(&mut self, value: Value) {
+        let kernel = self.kernel;
+        for hint in &kernel.values[value.0 as usize].hints {
+            let cell = self.cell(value);
+            let shape = kernel.ty(value).shape.clone();
+            self.place.here(Code::Hint(cell, Box::new(hint.clone()), shape), true, hint.span);
+        }
     }
 
     fn unsupported(&self, what: String, span: Span) -> Box<Diagnostic> {
