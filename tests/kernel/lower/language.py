@@ -87,7 +87,7 @@ def asked(x_ptr, bias, A: tl.constexpr):
         v = tl.maximum(v, 0.0)
     elif (A == "gelu" or A == "silu") and isinstance(v, tl.tensor) and not isinstance(A, int):
         v = tl.exp(v)
-    tl.static_assert("{} {name}".format(A, name=2) == "gelu 2" and A.startswith("ge"), "a text")
+    tl.static_assert("{} {}".format(A, 2) == "gelu 2" and A.startswith("ge"), "a text")
     tl.static_assert(A != KIND, f"not {A}")
     tl.store(x_ptr, v)
 
