@@ -123,7 +123,7 @@ def entries(kernels):
     return chosen
 
 
-NAMED = re.compile(r"ptrs?\d*$|^ptr|Ptr|^p_|_ptr", re.I)
+NAMED = re.compile(r"ptrs?\d*$|^ptr|_ptr|pointer", re.I)
 
 
 def bases(node):
@@ -158,7 +158,7 @@ def pointer_params(kernel, helpers, memo):
     memo[key] = (set(), set())
     found, described, flows = set(), set(), collections.defaultdict(set)
     for node in ast.walk(kernel.function):
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 pairs = [(target, node.value)]
@@ -227,13 +227,19 @@ def known_values(kernel):
     return known
 
 
-INDEX = re.compile(r"idx|ind(ic|ex)|cu_?seq|offset|seq_?len|lens?$|table|label|target|token|start|lock|count|seed|map|pos(ition)?|block_?list|chunk_ind|order|perm|expert|ids?(_ptr)?$|slot|batch_n|num_", re.I)
+INDEX = re.compile(r"idx|ind(ic|ex)|cu_?seq|offset|seq_?len|lens?$|table|label|target|tgt|sizes|llut|shapes|dims|token|start|lock|count|seed|map|pos(ition)?|block_?list|chunk_ind|order|perm|expert|ids?(_ptr)?$|slot|batch_n|num_", re.I)
 FLOAT = re.compile(r"eps|scale|alpha|beta|^p$|momentum|lr$|factor|slope|gamma|value|threshold|inv_|temp|soft|norm|weight|decay|lambda|dropout|theta|ratio|delta|min|max|log|decay|cap|^a$|^b$", re.I)
 FLAG = re.compile(r"^(is|use|has|do|even|need|store|output|save|with|enable|allow|apply|return|compute|reverse|transpose|causal|interleaved|norm|skip|keep|mask|stable|descending|fuse|add|inplace|inclusive|fp8|quant|bias|training)(_|$)|_?(flag|causal|only|bias|inplace)$|^[A-Z_]*(HAS|IS|USE|EVEN|CAUSAL|BIAS|VARLEN|REVERSE|MASK)[A-Z_]*$", re.I)
 DTYPE = re.compile(r"dtype|_type$|_ty$|^type|precision_t", re.I)
 
 
 def guess_constexpr(name, attempt):
+    if re.search(r"eviction|cache_mod|policy", name, re.I):
+        return "''"
+    if re.search(r"dtype_(min|max)$|_(min|max)$|eps$", name, re.I):
+        return 448.0
+    if re.search(r"^msg$", name, re.I):
+        return "'message'"
     if DTYPE.search(name):
         return {"f32": "tl.float32", "f16": "tl.float16", "bf16": "tl.bfloat16"}.get(attempt["float"], "tl.int32")
     if re.search(r"input_precision|PRECISION|dot_prec", name):
@@ -313,7 +319,7 @@ def specification(kernel, helpers, memo, attempt):
             args[name] = f"tensordesc<{attempt['float']}[{sizes}]>"
         elif indexed(kernel, name):
             args[name] = "[" + ", ".join(["*" + attempt["float"]] * attempt["size"]) + "]"
-        elif name in pointers or re.search(r"ptrs?$|^ptr|Ptr", name):
+        elif name in pointers or NAMED.search(name):
             if re.search(r"mask", name, re.I) and not attempt["plain"]:
                 args[name] = "*bool"
             elif INDEX.search(name) and not attempt["plain"]:
@@ -370,6 +376,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--decompose", default="decompose")
     parser.add_argument("--out")
+    parser.add_argument("--again", help="a report: only the kernels that failed there are asked for again")
     parser.add_argument("--show", type=int, default=40, help="constructs to list")
     parser.add_argument("folders", nargs="+")
     options = parser.parse_args()
@@ -385,6 +392,10 @@ def main():
             unique.append(kernel)
     memo, failures = {}, {}
     waiting = sorted(unique, key=lambda k: str(k.path))
+    if options.again:
+        before = json.loads(pathlib.Path(options.again).read_text())
+        failed = {(e["library"], e["file"], e["kernel"]) for e in before if not e["ok"]}
+        waiting = [k for k in waiting if (k.library, str(k.path.relative_to(k.root)), k.name) in failed]
     for attempt in ATTEMPTS:
         requests = [
             {"file": str(k.path), "entry": k.name, "args": specification(k, helpers_of[k.library], memo, attempt)} for k in waiting

@@ -155,6 +155,7 @@ impl Constant {
             let refused = || ConstantError::Operands { op: symbol, left: self.type_name(), right: other.type_name() };
             match (self, other) {
                 (Constant::Str(a), Constant::Str(b)) => Ok(Some(a.cmp(b))),
+                (Constant::Tuple(a), Constant::Tuple(b)) => order_of(a, b),
                 _ => match self.pair(other).ok_or_else(refused)? {
                     Pair::Int(a, b) => Ok(Some(a.cmp(&b))),
                     Pair::Float(a, b) => Ok(a.partial_cmp(&b)),
@@ -176,6 +177,16 @@ impl Constant {
             CompareOp::In => member(),
             CompareOp::NotIn => Ok(!member()?),
         }
+    }
+}
+
+/// The order of two tuples: that of the first items that differ, else of their lengths.
+fn order_of(a: &[Constant], b: &[Constant]) -> Result<Option<Ordering>> {
+    match a.iter().zip(b).find(|(x, y)| x != y) {
+        None => Ok(Some(a.len().cmp(&b.len()))),
+        Some((x, y)) if x.compare(CompareOp::Lt, y)? => Ok(Some(Ordering::Less)),
+        Some((x, y)) if x.compare(CompareOp::Gt, y)? => Ok(Some(Ordering::Greater)),
+        Some(_) => Ok(None),
     }
 }
 

@@ -290,6 +290,7 @@ mod tests {
             ("max((1, 2.5))", Constant::Float(2.5)),
             ("next_power_of_2(65)", Constant::Int(128)),
             ("0 < M <= 100 < 7", Constant::Bool(false)),
+            ("shape >= (2, 1) and (2, 3, 0) > shape and not shape < (2,)", Constant::Bool(true)),
             ("-float('inf')", Constant::Float(f64::NEG_INFINITY)),
             ("(1, *shape)[2]", Constant::Int(3)),
         ] {

@@ -86,7 +86,9 @@ impl<'a> Lower<'a, '_> {
                 self.call_builtin(span, builtin, positional, named)
             }
             Val::TypeMethod(scalar, name) => self.type_method(span, scalar, &name),
+            Val::TextMethod(text, name) => self.text_method(span, &text, &name, &positional, &named),
             Val::Host(function) => self.call_host(span, function, positional, named),
+            Val::Path(path) if path == "triton.language.dtype" => self.dtype_call(span, &positional),
             Val::Path(path) if self.host || path.starts_with("python.") => self.host_call(span, &path, &positional, &named),
             // A type is called to convert: `tl.float32(x)` is not Triton, `tl.constexpr(x)` is.
             other => Err(self.rejected(span, format!("a call of {}", other.describe()))),

@@ -192,6 +192,7 @@ impl<'a> Lower<'a, '_> {
                 _ => self.type_attribute(span, ty.scalar, name),
             },
             Val::Const(_) if name == "value" => Ok(value),
+            Val::Const(Constant::Str(text)) => Ok(Val::TextMethod(text.clone(), name.to_owned())),
             // A Python number has the methods of a run-time one: `(2.0).to(tl.float16)`.
             Val::Const(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)) if builtins::member(name).is_some() => {
                 builtins::member(name).map(|b| Val::Method(Box::new(value.clone()), b)).ok_or_else(|| unknown(self, &value))

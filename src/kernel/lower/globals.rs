@@ -8,7 +8,7 @@
 use super::names::{Global, STAR, dtype_named};
 use super::sources::Found;
 use super::value::Val;
-use super::{Lower, builtins, module_level};
+use super::{Frame, Lower, builtins, module_level};
 use crate::diag::{Place, Result};
 use crate::source::Span;
 use crate::syntax::Constant;
@@ -135,7 +135,9 @@ impl<'a> Lower<'a, '_> {
         let scope = std::mem::take(&mut self.scope);
         let host = std::mem::replace(&mut self.host, true);
         let outer = std::mem::replace(&mut self.module, module);
+        let frame = std::mem::replace(&mut self.frame, Frame { entry: false, loops: 0 });
         let outcome = self.deeper(span, work);
+        self.frame = frame;
         self.module = outer;
         self.host = host;
         self.scope = scope;

@@ -33,6 +33,7 @@ pub fn is_foreign(path: &str) -> bool {
     matches!(
         root,
         "machine"
+            | "platform"
             | "triton"
             | "torch"
             | "numpy"
@@ -127,9 +128,12 @@ impl<'a> Lower<'a, '_> {
         let none = || Val::Const(Constant::None);
         Ok(match path {
             "os.environ.get" | "os.getenv" => given(1).or_else(|| by_name("default")).unwrap_or_else(none),
-            "torch.cuda.is_available" => Val::bool(true),
+            "torch.cuda.is_available" | "torch.utils._triton.has_triton" => Val::bool(true),
+            "platform.system" => Val::Const(Constant::Str("Linux".to_owned())),
+            "platform.machine" => Val::Const(Constant::Str("x86_64".to_owned())),
             "torch.xpu.is_available" | "torch.mps.is_available" | "torch.backends.mps.is_available" => Val::bool(false),
             "torch.cuda.get_device_capability" => Val::Tuple(vec![Val::int(9), Val::int(0)]),
+            "sys.modules.get" => none(),
             "torch.cuda.device_count" => Val::int(1),
             "torch.cuda.current_device" => Val::int(0),
             "torch.cuda.get_device_name" => Val::Const(Constant::Str(DEVICE_NAME.to_owned())),
@@ -172,6 +176,52 @@ impl<'a> Lower<'a, '_> {
                 None => return Err(self.unsupported(span, format!("`{path}(…)`, which is not known at compile time"))),
             },
         })
+    }
+
+    /// A method of a string: `'{a} {}'.format(1, a=2)`, `name.startswith('x')`.
+    pub fn text_method(
+        &self,
+        span: Span,
+        text: &str,
+        name: &str,
+        args: &[Arg<'a>],
+        named: &[(&str, Arg<'a>)],
+    ) -> Result<Val<'a>> {
+        let known = |arg: &Arg<'a>| match arg.val.to_constant() {
+            Some(Constant::Str(s)) => Ok(s),
+            Some(constant) => Ok(constant.to_string()),
+            None => Err(self.rejected(arg.span, format!("{} in `.{name}(…)` of a string", arg.val.describe()))),
+        };
+        let list = args.iter().map(known).collect::<Result<Vec<_>>>()?;
+        let string = |s: String| Ok(Val::Const(Constant::Str(s)));
+        match (name, list.as_slice()) {
+            ("startswith", [prefix]) => Ok(Val::bool(text.starts_with(prefix))),
+            ("endswith", [suffix]) => Ok(Val::bool(text.ends_with(suffix))),
+            ("lower", []) => string(text.to_lowercase()),
+            ("upper", []) => string(text.to_uppercase()),
+            ("strip", []) => string(text.trim().to_owned()),
+            ("replace", [from, to]) => string(text.replace(from.as_str(), to)),
+            ("split", [at]) if !at.is_empty() => {
+                Ok(Val::Tuple(text.split(at.as_str()).map(|part| Val::Const(Constant::Str(part.to_owned()))).collect()))
+            }
+            ("format", _) => {
+                let named = named.iter().map(|(name, arg)| Ok((*name, known(arg)?))).collect::<Result<Vec<_>>>()?;
+                match formatted(text, &list, &named) {
+                    Some(text) => string(text),
+                    None => Err(self.unsupported(span, "this `.format(…)`: only `{}`, `{0}` and `{name}` are read")),
+                }
+            }
+            _ => Err(self.unsupported(span, format!("`.{name}(…)` of a string"))),
+        }
+    }
+
+    /// `tl.dtype("fp32")`: the type of a short name.
+    pub fn dtype_call(&self, span: Span, args: &[Arg<'a>]) -> Result<Val<'a>> {
+        let Some(Arg { val: Val::Const(Constant::Str(name)), .. }) = args.first() else {
+            return Err(self.rejected(span, "`tl.dtype` takes the name of a type"));
+        };
+        let known = DType::ALL.into_iter().find(|d| Scalar::Num(*d).short_name() == *name);
+        known.map(|d| Val::Type(Scalar::Num(d))).ok_or_else(|| self.unsupported(span, format!("the type `{name}`")))
     }
 
     /// A version as a tuple of its numbers.
@@ -526,6 +576,37 @@ impl<'a> Lower<'a, '_> {
             l.expr(body)
         })
     }
+}
+
+/// `str.format` with plain fields; doubled braces stand for one.
+fn formatted(text: &str, list: &[String], named: &[(&str, String)]) -> Option<String> {
+    let mut out = String::new();
+    let mut next = 0;
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let brace = &rest[at..=at];
+        rest = &rest[at + 1..];
+        if let Some(more) = rest.strip_prefix(brace) {
+            out.push_str(brace);
+            rest = more;
+            continue;
+        }
+        let end = if brace == "{" { rest.find('}')? } else { return None };
+        let field = &rest[..end];
+        rest = &rest[end + 1..];
+        let value = match field.parse::<usize>() {
+            Ok(i) => list.get(i)?,
+            Err(_) if field.is_empty() => {
+                next += 1;
+                list.get(next - 1)?
+            }
+            Err(_) => &named.iter().find(|(name, _)| *name == field)?.1,
+        };
+        out.push_str(value);
+    }
+    out.push_str(rest);
+    Some(out)
 }
 
 /// Adds a key to a dict, or replaces its value.

@@ -256,11 +256,19 @@ impl<'a> Names<'a> {
     }
 
     /// The kernel of a name.
-    pub fn entry(&self, module: &Module, name: &str) -> Result<&'a FunctionDef> {
+    pub fn entry(&self, module: &'a Module, name: &str) -> Result<&'a FunctionDef> {
         let function = self.globals.get(name).and_then(function_of);
         if let Some(function) = function {
             if self.is_jit(function) {
                 return Ok(function);
+            }
+            // A wrapper may take the kernel's name once something else holds the kernel.
+            let shadowed = module.body.iter().rev().find_map(|stmt| match &stmt.kind {
+                StmtKind::Function(f) if f.name == name && self.is_jit(f) => Some(f),
+                _ => None,
+            });
+            if let Some(shadowed) = shadowed {
+                return Ok(shadowed);
             }
             return Err(Box::new(
                 Diagnostic::new(&codes::KERNEL_ENTRY, format!("`{name}` is not decorated with @triton.jit"))

@@ -240,6 +240,9 @@ impl<'a> Lower<'a, '_> {
                 };
                 return Ok(Val::bool(same == (op == CompareOp::Is)));
             }
+            CompareOp::In | CompareOp::NotIn if !self.host => {
+                return Err(self.rejected(span, "`in`; compare with each value and join with `or`"));
+            }
             CompareOp::In | CompareOp::NotIn => {
                 let Some((a, b)) = left.to_constant().zip(right.to_constant()) else {
                     return Err(self.rejected(span, "`in` on run-time values"));

@@ -77,6 +77,17 @@ impl Sources {
         Ok(sources)
     }
 
+    /// A module that is read already, with what it imports where its name is that of a file.
+    pub fn around(module: Module) -> Sources {
+        let Ok(path) = Path::new(module.file.name()).canonicalize() else { return Sources::single(module) };
+        let folder = path.parent().unwrap_or(&path);
+        let root = outermost_package(folder).and_then(Path::parent).unwrap_or(folder).to_owned();
+        let mut sources = Sources { loaded: Vec::new(), joined: module.file.clone(), root: Some(root) };
+        let package = sources.package_of(&path);
+        sources.loaded.push(Loaded::new(path, package, module, &sources.joined));
+        sources
+    }
+
     /// The file that was opened.
     pub fn module(&self) -> &Module {
         &self.loaded[0].module

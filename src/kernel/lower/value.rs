@@ -52,6 +52,8 @@ pub enum Val<'a> {
     Builtin(&'static Builtin),
     /// A method bound to its object: `x.to`, `x.sum`.
     Method(Box<Val<'a>>, &'static Builtin),
+    /// A method of a string.
+    TextMethod(String, String),
     /// A question to a type: `x.dtype.is_floating`.
     TypeMethod(Scalar, String),
     /// A module or something in it that is not resolved yet, by its full dotted name.
@@ -89,6 +91,7 @@ impl<'a> Val<'a> {
             | Val::Builtin(_)
             | Val::Method(..)
             | Val::TypeMethod(..)
+            | Val::TextMethod(..)
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
@@ -120,6 +123,7 @@ impl<'a> Val<'a> {
             | Val::Builtin(_)
             | Val::Method(..)
             | Val::TypeMethod(..)
+            | Val::TextMethod(..)
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
@@ -162,6 +166,7 @@ impl<'a> Val<'a> {
             | Val::Builtin(_)
             | Val::Method(..)
             | Val::TypeMethod(..)
+            | Val::TextMethod(..)
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
@@ -228,7 +233,7 @@ impl<'a> Val<'a> {
             Val::Tuple(items) => format!("a tuple of {}", items.len()),
             Val::Function(function) => format!("the function `{}`", function.name),
             Val::Builtin(builtin) | Val::Method(_, builtin) => format!("the function `{}`", builtin.name),
-            Val::TypeMethod(_, name) => format!("the function `{name}`"),
+            Val::TypeMethod(_, name) | Val::TextMethod(_, name) => format!("the function `{name}`"),
             Val::Path(path) => format!("`{path}`"),
             Val::Host(function) => format!("the Python function `{}`", function.name),
             Val::Class(name, _) => format!("the class `{name}`"),

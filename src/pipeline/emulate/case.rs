@@ -7,7 +7,7 @@ use super::compare::compare;
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
-use crate::kernel::{self, Kernel, Specialization, Verified};
+use crate::kernel::{self, Kernel, Sources, Specialization, Verified};
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
@@ -52,7 +52,7 @@ pub fn lowered(module: &Module, description: &Description) -> Result<(Resolved, 
     let resolved = resolve(function, description, &[])?;
     let constexprs = kernel::constexpr_params(module, &function.name)?;
     let spec = Specialization { args: resolved.specs(&constexprs), ..Specialization::default() };
-    let kernel = kernel::compile(module, &function.name, &spec)?;
+    let kernel = kernel::compile_sources(&mut Sources::around(module.clone()), &function.name, &spec)?;
     Ok((resolved, kernel))
 }
 

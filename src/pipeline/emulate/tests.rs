@@ -256,3 +256,14 @@ fn garbage_is_diagnosed() {
         }
     }
 }
+
+#[test]
+fn helpers_of_files_beside_the_kernel_are_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let helpers = format!("{HEAD}@triton.jit\ndef total(a, b):\n    return a + b\n");
+    std::fs::write(folder.path().join("helpers.py"), helpers).unwrap();
+    let kernel = ADD.replace("x + y", "total(x, y)");
+    let asked = asked(&folder, &format!("{HEAD}from helpers import total\n\n\n{RUN}{kernel}"));
+    let report = emulate(&asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+    assert!(report.fully_verified(), "{:?}", codes(&report));
+}

@@ -85,8 +85,9 @@ def asked(x_ptr, bias, A: tl.constexpr):
         v += tl.load(bias)
     if A == "relu":
         v = tl.maximum(v, 0.0)
-    elif A in ("gelu", "silu") and isinstance(v, tl.tensor) and not isinstance(A, int):
+    elif (A == "gelu" or A == "silu") and isinstance(v, tl.tensor) and not isinstance(A, int):
         v = tl.exp(v)
+    tl.static_assert("{} {}".format(A, 2) == "gelu 2" and A.startswith("ge"), "a text")
     tl.static_assert(A != KIND, f"not {A}")
     tl.store(x_ptr, v)
 
@@ -109,7 +110,8 @@ def variadic(x_ptr, n):
 def constants(x_ptr):
     N: tl.constexpr = half_of(SIZES[1])
     at = tl.arange(0, cdiv(N * 2, 1)) + SIZES[2]
-    tl.store(x_ptr + at, [s * FOUR for s in SIZES if s > 2][0])
+    pair = (2, SIZES[0], tl.load(x_ptr))
+    tl.store(x_ptr + at, [s * FOUR for s in pair][2])
 
 
 @triton.jit
