@@ -272,6 +272,12 @@ pub struct EmulateArgs {
     /// Write what the kernel stored: one tensor (`y=out.npy`), all into a folder, or all into a .safetensors file
     #[arg(long, value_name = "[NAME=]PATH")]
     pub save: Vec<String>,
+    /// Which configuration of @triton.autotune, counted from 0, or all [default: the first, where no description says more]
+    #[arg(long, value_name = "N|all")]
+    pub config: Option<String>,
+    /// Hardware whose rules and limits are looked at
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
     /// Seed of generated inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

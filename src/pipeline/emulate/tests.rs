@@ -37,6 +37,8 @@ fn asked(folder: &tempfile::TempDir, text: &str) -> Asked {
         args: Vec::new(),
         grid: None,
         expect: Vec::new(),
+        config: ConfigChoice::First,
+        target: None,
         seed: 0,
         fuel: None,
         memory: None,
@@ -192,6 +194,40 @@ runs:
     let b = crate::tensor::npy::read(&std::fs::read(&saved[0]).unwrap(), crate::dtype::DType::BF16).unwrap();
     assert_eq!(b, report.runs[0].outputs[0].1);
     assert_eq!(save::save(&report, &[save::read("c=c.npy")]).unwrap_err().code.id, "U001");
+}
+
+/// Configurations, heuristics, constexprs that are types and functions, integers that are 1, bools.
+#[test]
+fn configurations_and_heuristics_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{HEAD}@triton.jit\ndef twice(x):\n    return x + x\n\n\n# run: tuned\n#   args:\n#     x_ptr: f32[n] arange\n#     y_ptr: \
+         f16[n]\n#     n: 100\n#     stride: 1\n#     flag: true\n#     T: tl.float16\n#     F: twice\n#   grid: cdiv(n, BLOCK)\n#   \
+         expect: {{y_ptr: 2 * x_ptr}}\n@triton.autotune(configs=[triton.Config({{'BLOCK': b}}, num_warps=w) for b, w in [(32, 1), \
+         (64, 2)]], key=['n'])\n@triton.heuristics({{'EVEN': lambda META: META['n'] % META['BLOCK'] == 0}})\n\
+         @triton.jit(do_not_specialize=['stride'])\ndef tuned(x_ptr, y_ptr, n, stride, flag, T: tl.constexpr, F: tl.constexpr, \
+         BLOCK: tl.constexpr, EVEN: tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    if EVEN:\n        \
+         x = tl.load(x_ptr + at * stride)\n    else:\n        x = tl.load(x_ptr + at * stride, mask=at < n)\n    \
+         if flag:\n        tl.store(y_ptr + at, F(x).to(T), mask=at < n)\n"
+    );
+    let mut asked = asked(&folder, &text);
+    let told = |asked: &Asked| {
+        let report = emulate(asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+        let findings: Vec<String> = report.findings().map(|f| render(f, false)).collect();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+        report.runs.iter().map(|run| (run.config.clone().unwrap_or_default(), run.grid[0], run.word())).collect::<Vec<_>>()
+    };
+    let (first, second) = ("BLOCK=32, num_warps=1".to_owned(), "BLOCK=64, num_warps=2".to_owned());
+    assert_eq!(told(&asked), [(first.clone(), 4, Word::Verified)]);
+    asked.config = ConfigChoice::All;
+    assert_eq!(told(&asked), [(first, 4, Word::Verified), (second.clone(), 2, Word::Verified)]);
+    asked.config = ConfigChoice::Number(1);
+    assert_eq!(told(&asked), [(second, 2, Word::Verified)]);
+    asked.config = ConfigChoice::Number(2);
+    assert_eq!(emulate(&asked, &Cancel::default()).unwrap_err()[0].code.id, "U001");
+    asked.config = ConfigChoice::First;
+    asked.args = args(&[("BLOCK", "128"), ("n", "128")]);
+    assert_eq!(told(&asked), [(String::new(), 1, Word::Verified)]);
 }
 
 #[test]
