@@ -115,11 +115,15 @@ def entries(kernels):
             elif isinstance(node, ast.Attribute):
                 called.add(node.attr)
     for kernel in kernels:
-        entry = kernel.name in launched or kernel.name not in called
+        returns = any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(kernel.function))
+        entry = (kernel.name in launched or kernel.name not in called) and not returns
         if entry and kernel.text not in seen:
             seen.add(kernel.text)
             chosen.append(kernel)
     return chosen
+
+
+NAMED = re.compile(r"ptrs?\d*$|^ptr|Ptr|^p_|_ptr", re.I)
 
 
 def bases(node):
@@ -127,7 +131,12 @@ def bases(node):
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, ast.BinOp):
-        return bases(node.left) | (bases(node.right) if isinstance(node.op, ast.Add) else set())
+        if not isinstance(node.op, (ast.Add, ast.Sub)):
+            return set()
+        left, right = bases(node.left), bases(node.right)
+        named = {n for n in left | right if NAMED.search(n)}
+        # Kernels write the pointer first, or name it so.
+        return named or left or right
     if isinstance(node, ast.IfExp):
         return bases(node.body) | bases(node.orelse)
     if isinstance(node, ast.Subscript):
@@ -229,7 +238,7 @@ def guess_constexpr(name, attempt):
         return {"f32": "tl.float32", "f16": "tl.float16", "bf16": "tl.bfloat16"}.get(attempt["float"], "tl.int32")
     if re.search(r"input_precision|PRECISION|dot_prec", name):
         return "'ieee'"
-    if re.search(r"activation|^act|ACT", name, re.I):
+    if re.search(r"activation|^act(_|$)|^ACT", name):
         return "''"
     if FLAG.search(name):
         return attempt["flags"]
@@ -237,9 +246,44 @@ def guess_constexpr(name, attempt):
         return 4
     if re.search(r"GROUP_(SIZE_)?M|GROUP_SIZE$|SPLIT|NUM_SM|REPEAT|UNROLL|group_m", name):
         return 8
-    if re.search(r"axis|dim$|^dim|AXIS", name):
+    if re.search(r"axis|^dim$|^dim_?\d$|AXIS", name):
         return 0
+    if re.search(r"bits$|nbits|^BITS", name, re.I):
+        return 4
     return attempt["size"]
+
+
+def compared(kernel, name):
+    """Literals that a parameter is compared with: the values that it is meant to take."""
+    values = []
+    for node in ast.walk(kernel.function):
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name) and node.left.id == name:
+            for right in node.comparators:
+                ok, value = literal(right)
+                if ok and isinstance(value, (tuple, list)):
+                    values += value
+                elif ok and value is not None:
+                    values.append(value)
+    return values
+
+
+def indexed(kernel, name):
+    """Whether a parameter is a tuple: subscripted by an integer."""
+    for node in ast.walk(kernel.function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            if isinstance(node.slice, (ast.Constant, ast.Name)) and not (isinstance(node.slice, ast.Constant) and node.slice.value is None):
+                return True
+    return False
+
+
+def rank(kernel, name):
+    """Axes of a descriptor: as many as the offsets of an access."""
+    for node in ast.walk(kernel.function):
+        if isinstance(node, ast.Call) and name in {n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)} | {n.id for a in node.args[:1] for n in ast.walk(a) if isinstance(n, ast.Name)}:
+            for argument in node.args:
+                if isinstance(argument, (ast.List, ast.Tuple)):
+                    return len(argument.elts)
+    return 2
 
 
 def specification(kernel, helpers, memo, attempt):
@@ -254,6 +298,10 @@ def specification(kernel, helpers, memo, attempt):
                 args[name] = repr(value) if isinstance(value, str) and not value.startswith("tl.") else value
             elif name in kernel.defaults and attempt["defaults"]:
                 continue
+            elif compared(kernel, name) and not FLAG.search(name):
+                values = compared(kernel, name)
+                value = values[ATTEMPTS.index(attempt) % len(values)]
+                args[name] = repr(value) if isinstance(value, str) else value
             else:
                 args[name] = guess_constexpr(name, attempt)
             if isinstance(args[name], (tuple, list)):
@@ -261,7 +309,10 @@ def specification(kernel, helpers, memo, attempt):
             continue
         annotation = ast.unparse(param.annotation).strip("'\"") if param.annotation is not None else ""
         if name in described:
-            args[name] = f"tensordesc<{attempt['float']}[{attempt['size']}, {attempt['size']}]>"
+            sizes = ", ".join(["1"] * (rank(kernel, name) - 2) + [str(attempt["size"])] * min(2, rank(kernel, name)))
+            args[name] = f"tensordesc<{attempt['float']}[{sizes}]>"
+        elif indexed(kernel, name):
+            args[name] = "[" + ", ".join(["*" + attempt["float"]] * attempt["size"]) + "]"
         elif name in pointers or re.search(r"ptrs?$|^ptr|Ptr", name):
             if re.search(r"mask", name, re.I) and not attempt["plain"]:
                 args[name] = "*bool"

@@ -2,11 +2,12 @@
 //! with the message they are refused with.
 //!
 //! A line `# compile: kernel x_ptr=*f32 n=i32 BLOCK=64` asks for one specialisation; a file may have
-//! several. Bless with UPDATE_EXPECT=1.
+//! several. Besides types and constants, an argument is `fn:NAME`, `dtype:f16`, a tuple `[*f32;i32]` or a
+//! descriptor `desc:f16:64x64`. Bless with UPDATE_EXPECT=1.
 
 use std::path::{Path, PathBuf};
 
-use super::{ArgSpec, Kernel, Specialization, Verified, compile};
+use super::{ArgSpec, Kernel, Sources, Specialization, Verified, compile_sources};
 use crate::diag::Result;
 use crate::diag::render::render;
 use crate::dtype::DType;
@@ -33,6 +34,16 @@ fn arg(text: &str) -> ArgSpec {
         "i32" => ArgSpec::Int { bits: 32 },
         "i64" => ArgSpec::Int { bits: 64 },
         "f32" => ArgSpec::Float,
+        "u64" => ArgSpec::Unsigned { bits: 64 },
+        "bool" => ArgSpec::Bool,
+        _ if text.starts_with("fn:") => ArgSpec::Function(text["fn:".len()..].to_owned()),
+        _ if text.starts_with("dtype:") => ArgSpec::Type(DType::from_name(&text["dtype:".len()..]).unwrap()),
+        _ if text.starts_with('[') => ArgSpec::Tuple(text.trim_matches(['[', ']']).split(';').map(arg).collect()),
+        _ if text.starts_with("desc:") => {
+            let (dtype, block) = text["desc:".len()..].split_once(':').unwrap();
+            let block = block.split('x').map(|n| n.parse().unwrap()).collect();
+            ArgSpec::Descriptor { dtype: DType::from_name(dtype).unwrap(), block }
+        }
         _ => match text.strip_prefix('*') {
             Some(dtype) => ArgSpec::Pointer(DType::from_name(dtype).unwrap()),
             None => {
@@ -60,7 +71,7 @@ fn compile_text(name: &str, text: &str) -> Vec<(String, Result<Verified<Kernel>>
         let entry = words.next().unwrap().to_owned();
         let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), arg(value)));
         let spec = Specialization { args: args.collect(), ..Specialization::default() };
-        let outcome = parse_module(&file).and_then(|module| compile(&module, &entry, &spec));
+        let outcome = parse_module(&file).and_then(|module| compile_sources(&mut Sources::single(module), &entry, &spec));
         (request, outcome)
     };
     requests.into_iter().map(run).collect()

@@ -9,19 +9,31 @@ use std::collections::BTreeSet;
 
 use crate::diag::{Diagnostic, Result, codes};
 use crate::kernel::lower::dialect::{device_functions, is_dialect};
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 use crate::syntax::walk;
 
 /// Every function with a `jit` decorator, in the order of the file; in the emulator dialect, which has none,
 /// every function that runs on the device.
 pub fn jitted(module: &Module) -> Vec<&FunctionDef> {
-    let functions = module.body.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::Function(function) => Some(function),
-        _ => None,
-    });
+    let mut found = Vec::new();
+    collect(&module.body, &mut found);
     let of_dialect = if is_dialect(module) { device_functions(module) } else { BTreeSet::new() };
-    let is_kernel = |f: &&FunctionDef| f.decorators.iter().any(is_jit) || of_dialect.contains(f.name.as_str());
-    functions.filter(is_kernel).collect()
+    found.retain(|f| f.decorators.iter().any(is_jit) || of_dialect.contains(f.name.as_str()));
+    found
+}
+
+/// Functions of a module, those under its conditions among them.
+fn collect<'m>(stmts: &'m [Stmt], found: &mut Vec<&'m FunctionDef>) {
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Function(function) => found.push(function),
+            StmtKind::If { body, orelse, .. } => {
+                collect(body, found);
+                collect(orelse, found);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn is_jit(decorator: &Expr) -> bool {
@@ -152,6 +164,11 @@ def second(n):
 
 def host(x):
     return x
+
+if NEW:
+    @jit
+    def third(x):
+        pass
 ";
 
     fn module() -> Module {
@@ -162,14 +179,14 @@ def host(x):
     fn helpers_are_no_kernels() {
         let module = module();
         let names = |list: Vec<&FunctionDef>| list.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(jitted(&module)), ["helper", "first", "second"]);
-        assert_eq!(names(kernels(&module)), ["first", "second"]);
+        assert_eq!(names(jitted(&module)), ["helper", "first", "second", "third"]);
+        assert_eq!(names(kernels(&module)), ["first", "second", "third"]);
         assert_eq!(choose(&module, Some("helper")).unwrap().name, "helper");
         assert_eq!(choose(&module, None).unwrap_err().help.as_deref(), Some("name one: --entry first"));
         let error = choose(&module, Some("host")).unwrap_err();
         assert_eq!(
             (error.code.id, error.notes[0].as_str()),
-            ("K004", "@triton.jit functions of the file: helper, first, second")
+            ("K004", "@triton.jit functions of the file: helper, first, second, third")
         );
     }
 

@@ -253,6 +253,7 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         found.push_str(&format!("{}: {whole} {accesses}\n", path.file_stem().unwrap().to_string_lossy()));
     }
     expect_test::expect![[r#"
+        block_pointer_without_padding: A003 -
         reduced: A003 -
         stored: A003 -
         through_a_dot: A003 -

@@ -5,6 +5,7 @@ mod cancel;
 mod files;
 mod precision;
 mod random;
+mod regions;
 mod templates;
 mod values;
 

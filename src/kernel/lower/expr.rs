@@ -4,7 +4,7 @@ use super::flow::Condition;
 use super::region::{BlockPtr, Descriptor};
 use super::types::{Scalar, Ty};
 use super::value::{Tensor, Val};
-use super::{Lower, builtins};
+use super::{Lower, builtins, module_level};
 use crate::diag::Result;
 use crate::kernel::ir::{InstKind, Region};
 use crate::source::Span;
@@ -61,16 +61,8 @@ impl<'a> Lower<'a, '_> {
                 self.binary(span, *op, &left, &right)
             }
             ExprKind::Compare { left, rest } => {
-                let [(op, right)] = rest.as_slice() else {
-                    if self.host {
-                        return self.host_chain(left, rest);
-                    }
-                    return Err(self.rejected(span, "a chained comparison; write `(a < b) & (b < c)`"));
-                };
                 let left = self.expr(left)?;
-                let right = self.expr(right)?;
-                self.b.span = span;
-                self.compare(span, *op, &left, &right)
+                self.comparison(span, left, rest)
             }
             ExprKind::Logical(op, operands) => self.logical_expr(span, *op, operands),
             ExprKind::Conditional { test, then, other } => match self.condition(test)? {
@@ -97,7 +89,9 @@ impl<'a> Lower<'a, '_> {
             ExprKind::Ellipsis => Err(self.rejected(span, "`...` in a kernel")),
             ExprKind::Dict(pairs) if self.host => self.dict(pairs),
             ExprKind::Lambda { params, body } if self.host => Ok(Val::Lambda(params, body)),
-            ExprKind::Other("list comprehension" | "generator expression") if self.host => self.comprehension(span),
+            ExprKind::Other("list comprehension") => self.comprehension(span),
+            ExprKind::Other("generator expression") if self.host => self.comprehension(span),
+            ExprKind::Other("assignment expression") => Err(self.unsupported(span, "an assignment expression")),
             ExprKind::Dict(_) => Err(self.rejected(span, "a dict in a kernel")),
             ExprKind::Starred(_) => Err(self.rejected(span, "`*` outside a call or tuple")),
             ExprKind::Lambda { .. } => Err(self.rejected(span, "a lambda in a kernel; use a @triton.jit function")),
@@ -112,13 +106,11 @@ impl<'a> Lower<'a, '_> {
         if let Some(value) = self.global(span, self.module, name)? {
             return Ok(value);
         }
-        if self.host {
-            match name {
-                "list" | "tuple" | "set" | "sorted" | "dict" | "any" | "all" | "enumerate" | "range" | "hasattr" | "getattr"
-                | "callable" | "print" => return Ok(Val::Path(format!("python.{name}"))),
-                "__name__" => return Ok(Val::Const(Constant::Str("module".to_owned()))),
-                _ => {}
-            }
+        if matches!(name, "isinstance" | "hasattr" | "getattr") || (self.host && module_level::is_python(name)) {
+            return Ok(Val::Path(format!("python.{name}")));
+        }
+        if self.host && name == "__name__" {
+            return Ok(Val::Const(Constant::Str("module".to_owned())));
         }
         if let Some(builtin) = builtins::python(name) {
             return Ok(Val::Builtin(builtin));
@@ -129,18 +121,34 @@ impl<'a> Lower<'a, '_> {
         Err(diagnostic)
     }
 
-    /// `a < b < c` by Python's rule, on what is known.
-    fn host_chain(&mut self, left: &'a Expr, rest: &'a [(CompareOp, Expr)]) -> Result<Val<'a>> {
-        let mut left = self.expr(left)?;
+    /// `a < b`, or `a < b < c`, which is `a < b and b < c` with `b` evaluated once.
+    fn comparison(&mut self, span: Span, mut left: Val<'a>, rest: &'a [(CompareOp, Expr)]) -> Result<Val<'a>> {
+        let mut runtime = Vec::new();
+        let mut held = Val::bool(true);
         for (op, right) in rest {
             let value = self.expr(right)?;
-            let held = self.compare(right.span, *op, &left, &value)?;
-            if !matches!(&held, Val::Const(constant) if constant.truthy()) {
-                return Ok(held);
+            self.b.span = span;
+            held = self.compare(span, *op, &left, &value)?;
+            match &held {
+                Val::Tensor(tensor) => runtime.push(tensor.clone()),
+                Val::Const(constant) if !constant.truthy() => return Ok(held),
+                _ => {}
             }
             left = value;
         }
-        Ok(Val::bool(true))
+        self.all(span, true, runtime, held)
+    }
+
+    /// Run-time values joined by `and` or `or`, from the right as Triton does; `last` where there are none.
+    fn all(&mut self, span: Span, and: bool, mut runtime: Vec<Tensor>, last: Val<'a>) -> Result<Val<'a>> {
+        let Some(mut result) = runtime.pop() else { return Ok(last) };
+        while let Some(left) = runtime.pop() {
+            match self.logical(span, and, &left, &result)? {
+                Val::Tensor(tensor) => result = tensor,
+                other => return Ok(other),
+            }
+        }
+        Ok(Val::Tensor(result))
     }
 
     pub fn attribute(&mut self, span: Span, value: Val<'a>, name: &str) -> Result<Val<'a>> {
@@ -164,7 +172,10 @@ impl<'a> Lower<'a, '_> {
                     None => Err(unknown(self, &value)),
                 },
             },
+            // A constexpr that is a type is asked for what it holds.
+            Val::Type(_) | Val::Tuple(_) if name == "value" => Ok(value),
             Val::Type(scalar) => self.type_attribute(span, *scalar, name),
+            Val::Class(class, body) => self.class_attribute(span, class, body, name),
             Val::BlockPtr(pointer) => self.block_ptr_attribute(span, pointer, &value, name),
             Val::Descriptor(descriptor) => self.descriptor_attribute(span, descriptor, &value, name),
             Val::HostTensor(dtype, shape) => match name {
@@ -251,15 +262,7 @@ impl<'a> Lower<'a, '_> {
             last = value;
         }
         self.b.span = span;
-        // Triton combines from the right.
-        let Some(mut result) = runtime.pop() else { return Ok(last) };
-        while let Some(left) = runtime.pop() {
-            match self.logical(span, and, &left, &result)? {
-                Val::Tensor(tensor) => result = tensor,
-                other => return Ok(other),
-            }
-        }
-        Ok(Val::Tensor(result))
+        self.all(span, and, runtime, last)
     }
 
     fn conditional(&mut self, span: Span, condition: &Tensor, then: &'a Expr, other: &'a Expr) -> Result<Val<'a>> {

@@ -47,7 +47,7 @@ impl<'a> Lower<'a, '_> {
             | Global::Function(_)
             | Global::Value { .. }
             | Global::Item { .. }
-            | Global::Class(_)
+            | Global::Class { .. }
             | Global::Branch { .. } => Ok(None),
         }
     }
@@ -81,7 +81,8 @@ impl<'a> Lower<'a, '_> {
                 });
                 self.readable(span, name, *place, false, known)
             }
-            Global::Class(place) => {
+            Global::Class { name, body, .. } if self.host => Ok(Val::Class(name, body)),
+            Global::Class { span: place, .. } => {
                 let mut diagnostic = self.unsupported(span, format!("the class `{name}` in a kernel"));
                 diagnostic.related.push((Place::text(self.file(), *place), "defined here".to_owned()));
                 Err(diagnostic)
@@ -104,13 +105,16 @@ impl<'a> Lower<'a, '_> {
     fn readable(&self, span: Span, name: &str, place: Span, constexpr: bool, value: Result<Val<'a>>) -> Result<Val<'a>> {
         let plain = match &value {
             Ok(value) => !constexpr && matches!(value, Val::Const(_) | Val::Tuple(_) | Val::Dict(_)),
-            Err(_) => !constexpr,
+            // What is ours to lack is said, whatever the rule.
+            Err(error) => !constexpr && !error.message.starts_with("`tl."),
         };
+        let why = value.as_ref().err().map(|error| error.message.clone());
         if !plain || self.host || self.through_module || self.names().dialect || self.modules.is_waiting() {
             return value;
         }
         let mut diagnostic = self.rejected(span, format!("the global `{name}` is not a tl.constexpr"));
         diagnostic.related.push((Place::text(self.file(), place), "defined here".to_owned()));
+        diagnostic.notes.extend(why.map(|why| format!("its value is not known: {why}")));
         diagnostic.help = Some(format!("write `{name} = tl.constexpr(…)`, or pass it as an argument"));
         Err(diagnostic)
     }
@@ -224,6 +228,10 @@ impl<'a> Lower<'a, '_> {
         }
         if builtins::is_module(member) {
             return Ok(Val::Path(path.to_owned()));
+        }
+        // Classes are named where values are asked what they are.
+        if matches!(name, "tensor" | "tensor_descriptor" | "tensor_descriptor_base" | "tuple" | "dtype") {
+            return Ok(Val::Path(format!("triton.language.{name}")));
         }
         // The members of an enumeration are known by name.
         if matches!(member, "PropagateNan.ALL" | "PropagateNan.NONE") {

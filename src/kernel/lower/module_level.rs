@@ -5,7 +5,7 @@
 //! stay numbers when they are assigned, any global may be read, plain functions may be called. This file adds
 //! what only exists there: facts about the machine, dicts, comprehensions, loops over lists.
 //!
-//! The machine is a CUDA device of compute capability 9.0 with a recent Triton and torch, and an empty environment; what else a
+//! The machine is an H200 (compute capability 9.0) with a recent Triton and torch, and an empty environment; what else a
 //! module asks of its surroundings is refused by name.
 
 use super::Lower;
@@ -16,18 +16,24 @@ use crate::diag::Result;
 use crate::dtype::DType;
 use crate::source::Span;
 use crate::syntax::Constant;
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt, StmtKind};
 use crate::syntax::reopen::Comprehension;
 
 /// Items of a list that a module makes; more are refused.
 const MAX_ITEMS: usize = 1 << 16;
+
+/// The device that modules are told of: an H200.
+const DEVICE_NAME: &str = "NVIDIA H200";
+const PROCESSORS: i64 = 132;
+const SHARED_MEMORY: i64 = 232_448;
 
 /// Modules that are never looked for as files.
 pub fn is_foreign(path: &str) -> bool {
     let root = path.split('.').next().unwrap_or(path);
     matches!(
         root,
-        "triton"
+        "machine"
+            | "triton"
             | "torch"
             | "numpy"
             | "math"
@@ -50,6 +56,26 @@ pub fn is_foreign(path: &str) -> bool {
     )
 }
 
+/// Python's functions that modules call and kernels do not.
+pub fn is_python(name: &str) -> bool {
+    matches!(
+        name,
+        "list"
+            | "tuple"
+            | "set"
+            | "sorted"
+            | "dict"
+            | "any"
+            | "all"
+            | "enumerate"
+            | "range"
+            | "callable"
+            | "print"
+            | "str"
+            | "bool"
+    )
+}
+
 /// Modules that kernels name on the way to a member.
 pub fn is_module(path: &str) -> bool {
     matches!(path, "triton" | "triton.language" | "math")
@@ -67,9 +93,18 @@ pub fn value(path: &str, host: bool) -> Option<Val<'static>> {
         "triton.__version__" => return text("3.6.0"),
         "torch.__version__" => return text("2.9.0"),
         "torch.version.cuda" => return text("12.8"),
+        "torch.version.git_version" => return text("unknown"),
         "torch.version.hip" | "torch.version.xpu" => return Some(Val::Const(Constant::None)),
         "typing.TYPE_CHECKING" => return Some(Val::bool(false)),
         "sys.platform" => return text("linux"),
+        "machine.target.backend" => return text("cuda"),
+        "machine.device.name" => return text(DEVICE_NAME),
+        "machine.target.arch" => return Some(Val::int(90)),
+        "machine.target.warp_size" | "machine.device.warp_size" => return Some(Val::int(32)),
+        "machine.device.major" => return Some(Val::int(9)),
+        "machine.device.minor" => return Some(Val::int(0)),
+        "machine.device.multi_processor_count" => return Some(Val::int(PROCESSORS)),
+        "machine.device.shared_memory_per_block_optin" => return Some(Val::int(SHARED_MEMORY)),
         "sys.version_info" => return Some(Val::Tuple(vec![Val::int(3), Val::int(12), Val::int(0)])),
         _ => {}
     }
@@ -96,6 +131,20 @@ impl<'a> Lower<'a, '_> {
             "torch.xpu.is_available" | "torch.mps.is_available" | "torch.backends.mps.is_available" => Val::bool(false),
             "torch.cuda.get_device_capability" => Val::Tuple(vec![Val::int(9), Val::int(0)]),
             "torch.cuda.device_count" => Val::int(1),
+            "torch.cuda.current_device" => Val::int(0),
+            "torch.cuda.get_device_name" => Val::Const(Constant::Str(DEVICE_NAME.to_owned())),
+            "triton.runtime.driver.active.get_current_target" => Val::Path("machine.target".to_owned()),
+            "torch.cuda.get_device_properties" => Val::Path("machine.device".to_owned()),
+            "triton.runtime.driver.active.utils.get_device_properties" => Val::Dict(
+                [
+                    ("max_shared_mem", SHARED_MEMORY),
+                    ("multiprocessor_count", PROCESSORS),
+                    ("warpSize", 32),
+                    ("max_num_regs", 65536),
+                ]
+                .map(|(name, n)| (Constant::Str(name.to_owned()), Val::int(n)))
+                .to_vec(),
+            ),
             "packaging.version.parse" | "packaging.version.Version" => self.version(span, given(0))?,
             "triton.Config" | "triton.runtime.autotuner.Config" => self.config(span, args, named)?,
             "triton.jit" | "triton.runtime.jit" | "triton.runtime.jit.jit" => match given(0) {
@@ -117,6 +166,7 @@ impl<'a> Lower<'a, '_> {
                     _ => Val::int(x.floor() as i64),
                 }
             }
+            _ if path.starts_with("warnings.") || path.starts_with("logging.") => none(),
             _ => match path.strip_prefix("python.") {
                 Some(name) => self.python_call(span, name, args, named)?,
                 None => return Err(self.unsupported(span, format!("`{path}(…)`, which is not known at compile time"))),
@@ -200,6 +250,13 @@ impl<'a> Lower<'a, '_> {
                 let Some(Constant::Str(attribute)) = attribute.val.to_constant() else {
                     return Err(self.unsupported(span, format!("`{name}` of a name that is not known")));
                 };
+                let known = match &object.val {
+                    Val::Path(path) => value(&format!("{path}.{attribute}"), true),
+                    _ => None,
+                };
+                if let Some(known) = known {
+                    return Ok(if name == "hasattr" { Val::bool(true) } else { known });
+                }
                 let found = match &object.val {
                     // Triton has more than we do: what it has counts.
                     Val::Path(path) if name == "hasattr" && path.starts_with("triton.language") => {
@@ -208,7 +265,7 @@ impl<'a> Lower<'a, '_> {
                         let listed = super::builtins::triton(&member).is_some() || super::names::dtype_named(&member).is_some();
                         return Ok(Val::bool(listed || (!member.contains('.') && super::builtins::exists(&member))));
                     }
-                    Val::Path(path) if !path.starts_with("triton.language") => {
+                    Val::Path(path) if !path.starts_with("triton.language") && !path.starts_with("machine.") => {
                         return Err(self.unsupported(span, format!("whether `{path}` has `{attribute}`")));
                     }
                     other => self.attribute(span, other.clone(), &attribute),
@@ -220,6 +277,27 @@ impl<'a> Lower<'a, '_> {
                     (_, Err(error), None) => Err(error),
                 }
             }
+            "str" => match first.and_then(|arg| arg.val.to_constant()) {
+                Some(Constant::Str(text)) => Ok(Val::Const(Constant::Str(text))),
+                Some(constant) => Ok(Val::Const(Constant::Str(constant.to_string()))),
+                None => Err(self.unsupported(span, "`str` of something that is not known")),
+            },
+            "bool" => match first {
+                Some(arg) => Ok(Val::bool(self.truth(arg.span, &arg.val)?)),
+                None => Ok(Val::bool(false)),
+            },
+            "isinstance" => {
+                let [object, class] = args else { return Err(self.rejected(span, "`isinstance` takes a value and a class")) };
+                let classes = match &class.val {
+                    Val::Tuple(items) => items.clone(),
+                    one => vec![one.clone()],
+                };
+                let mut held = false;
+                for class in &classes {
+                    held |= self.is_instance(span, &object.val, class)?;
+                }
+                Ok(Val::bool(held))
+            }
             "callable" => {
                 let callable = matches!(first.map(|a| &a.val), Some(Val::Function(_) | Val::Host(_) | Val::Builtin(_)));
                 Ok(Val::bool(callable))
@@ -227,6 +305,62 @@ impl<'a> Lower<'a, '_> {
             "print" => Ok(Val::Const(Constant::None)),
             _ => Err(self.unsupported(span, format!("`{name}(…)` at module level"))),
         }
+    }
+
+    /// `isinstance(value, class)`. A constexpr counts as the Python value that it holds, as in Triton.
+    fn is_instance(&self, span: Span, value: &Val<'a>, class: &Val<'a>) -> Result<bool> {
+        let name = match class {
+            Val::Path(path) => path.strip_prefix("triton.language.").unwrap_or(path).trim_start_matches("core."),
+            Val::Builtin(builtin) => builtin.name,
+            _ => "",
+        };
+        Ok(match name {
+            "tensor" => matches!(value, Val::Tensor(_) | Val::BlockPtr(_)),
+            "tensor_descriptor" | "tensor_descriptor_base" => matches!(value, Val::Descriptor(_)),
+            "tuple" | "python.tuple" | "python.list" => matches!(value, Val::Tuple(_)),
+            "dtype" => matches!(value, Val::Type(_)),
+            "constexpr" => false,
+            "python.int" => matches!(value, Val::Const(Constant::Int(_) | Constant::Bool(_))),
+            "python.bool" => matches!(value, Val::Const(Constant::Bool(_))),
+            "python.float" => matches!(value, Val::Const(Constant::Float(_))),
+            "python.str" => matches!(value, Val::Const(Constant::Str(_))),
+            _ => return Err(self.unsupported(span, format!("isinstance of {}", class.describe()))),
+        })
+    }
+
+    /// A member of a class of a module: a constant, such as those of an enumeration.
+    pub fn class_attribute(&mut self, span: Span, class: &str, body: &'a [Stmt], name: &str) -> Result<Val<'a>> {
+        let value = body.iter().rev().find_map(|stmt| match &stmt.kind {
+            StmtKind::Assign { targets, value } if targets.iter().any(|t| t.as_name() == Some(name)) => Some(value),
+            StmtKind::AnnAssign { target, value: Some(value), .. } if target.as_name() == Some(name) => Some(value),
+            _ => None,
+        });
+        match value {
+            Some(value) => self.at_module(span, self.modules.of(value.span), |l| l.expr(value)),
+            None => Err(self.unsupported(span, format!("`{name}` of the class `{class}`"))),
+        }
+    }
+
+    /// `import` inside a function of a module: names of its own.
+    pub fn host_import(&mut self, stmt: &'a Stmt) -> Result<()> {
+        match &stmt.kind {
+            StmtKind::Import(list) => {
+                for (path, alias) in list {
+                    let root = path.split('.').next().unwrap_or(path);
+                    let (name, path) = alias.as_ref().map_or((root, root), |alias| (alias.as_str(), path.as_str()));
+                    self.scope.set(name, Val::Path(path.to_owned()));
+                }
+            }
+            StmtKind::ImportFrom { module, names, level } => {
+                let from = self.names().absolute(module, *level);
+                for (name, alias) in names {
+                    let value = self.member(stmt.span, self.module, &from, name, stmt.span)?;
+                    self.scope.set(alias.as_ref().unwrap_or(name), value);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The items of a list, a tuple, or the keys of a dict.
@@ -310,7 +444,11 @@ impl<'a> Lower<'a, '_> {
         };
         let list = self.expr(&clause.iter)?;
         'items: for item in self.items(clause.iter.span, &list)? {
-            self.assign(&clause.target, item, clause.target.span)?;
+            // What a comprehension binds stays what it is: no number becomes a run-time value.
+            let outer = std::mem::replace(&mut self.host, true);
+            let assigned = self.assign(&clause.target, item, clause.target.span);
+            self.host = outer;
+            assigned?;
             for condition in &clause.conditions {
                 let value = self.expr(condition)?;
                 if !self.truth(condition.span, &value)? {
@@ -320,6 +458,18 @@ impl<'a> Lower<'a, '_> {
             self.clauses(whole, from + 1, items)?;
         }
         Ok(())
+    }
+
+    /// `try` in a function of a module: what is tried, or what is done instead.
+    pub fn host_try(&mut self, body: &'a [Stmt], orelse: &'a [Stmt]) -> Result<super::flow::Flow<'a>> {
+        let scope = self.scope.clone();
+        match self.stmts(body) {
+            Err(_) if !self.modules.is_waiting() => {
+                self.scope = scope;
+                self.stmts(orelse)
+            }
+            outcome => outcome,
+        }
     }
 
     /// `{key: value, **more}` at module level.

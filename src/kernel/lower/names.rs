@@ -43,7 +43,11 @@ pub enum Global<'a> {
         index: usize,
         span: Span,
     },
-    Class(Span),
+    Class {
+        name: &'a str,
+        body: &'a [Stmt],
+        span: Span,
+    },
     /// Defined under a condition, in one way or the other.
     Branch {
         test: &'a Expr,
@@ -144,8 +148,8 @@ impl<'a> Names<'a> {
                         define(name, Global::Value { value, annotation: Some(annotation), span: stmt.span });
                     }
                 }
-                StmtKind::Class { name, .. } => {
-                    define(name, Global::Class(stmt.span));
+                StmtKind::Class { name, body, .. } => {
+                    define(name, Global::Class { name, body, span: stmt.span });
                 }
                 StmtKind::If { test, body, orelse } => {
                     let is_try = matches!(&test.kind, ExprKind::Other(what) if *what == TRY);
@@ -179,7 +183,7 @@ impl<'a> Names<'a> {
     }
 
     /// The full dotted name of an imported module; `level` counts leading dots.
-    fn absolute(&self, module: &str, level: u32) -> String {
+    pub fn absolute(&self, module: &str, level: u32) -> String {
         let Some(up) = (level as usize).checked_sub(1) else { return module.to_owned() };
         let mut parts: Vec<&str> = self.package.split('.').filter(|part| !part.is_empty()).collect();
         parts.truncate(parts.len().saturating_sub(up));
@@ -214,9 +218,11 @@ impl<'a> Names<'a> {
         self.dialect || function.decorators.iter().any(|d| self.decorator(d).is_some_and(jit))
     }
 
-    /// Whether kernels may call a function of constexprs: `@triton.constexpr_function`.
+    /// Whether kernels may call a function of constexprs: `@triton.constexpr_function`, or
+    /// `@tl.constexpr`.
     pub fn is_constexpr_function(&self, function: &FunctionDef) -> bool {
-        let known = |path: String| path.starts_with("triton.") && path.ends_with(".constexpr_function");
+        let known =
+            |path: String| is_constexpr_path(&path) || (path.starts_with("triton.") && path.ends_with(".constexpr_function"));
         function.decorators.iter().any(|d| self.decorator(d).is_some_and(known))
     }
 
@@ -283,7 +289,7 @@ fn path_of(global: &Global<'_>) -> Option<String> {
         Global::Member { module, member, .. } => Some(format!("{module}.{member}")),
         Global::Branch { then, other, .. } => then.as_deref().or(other.as_deref()).and_then(path_of),
         Global::Either(first, _) => path_of(first),
-        Global::Function(_) | Global::Value { .. } | Global::Item { .. } | Global::Class(_) => None,
+        Global::Function(_) | Global::Value { .. } | Global::Item { .. } | Global::Class { .. } => None,
     }
 }
 
@@ -295,7 +301,7 @@ fn function_of<'a>(global: &Global<'a>) -> Option<&'a FunctionDef> {
             then.as_deref().and_then(function_of).or_else(|| other.as_deref().and_then(function_of))
         }
         Global::Either(first, second) => function_of(first).or_else(|| function_of(second)),
-        Global::Import(_) | Global::Member { .. } | Global::Value { .. } | Global::Item { .. } | Global::Class(_) => None,
+        Global::Import(_) | Global::Member { .. } | Global::Value { .. } | Global::Item { .. } | Global::Class { .. } => None,
     }
 }
 

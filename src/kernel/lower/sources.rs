@@ -170,7 +170,8 @@ fn collect(expr: &Expr, file: &Arc<SourceFile>, found: &mut Comprehensions) {
     }
 }
 
-/// Rewrites module-level `try` as an `if` whose test says [`TRY`]: what is tried, then what is done instead.
+/// Rewrites `try` as an `if` whose test says [`TRY`]: what is tried, then what is done instead. (In a kernel it stays what it
+/// is: refused.)
 fn open_tries(stmts: &mut [Stmt], file: &Arc<SourceFile>) {
     for stmt in stmts {
         if matches!(stmt.kind, StmtKind::Other("try"))
@@ -180,9 +181,27 @@ fn open_tries(stmts: &mut [Stmt], file: &Arc<SourceFile>) {
             let orelse = opened.handlers.into_iter().next().unwrap_or_default();
             stmt.kind = StmtKind::If { test: Expr { kind: ExprKind::Other(TRY), span: stmt.span }, body, orelse };
         }
-        if let StmtKind::If { body, orelse, .. } = &mut stmt.kind {
-            open_tries(body, file);
-            open_tries(orelse, file);
+        match &mut stmt.kind {
+            StmtKind::If { body, orelse, .. } | StmtKind::For { body, orelse, .. } => {
+                open_tries(body, file);
+                open_tries(orelse, file);
+            }
+            StmtKind::Function(function) => open_tries(&mut function.body, file),
+            StmtKind::Import(_)
+            | StmtKind::ImportFrom { .. }
+            | StmtKind::Class { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AnnAssign { .. }
+            | StmtKind::AugAssign { .. }
+            | StmtKind::Expr(_)
+            | StmtKind::While { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Raise(_)
+            | StmtKind::Assert { .. }
+            | StmtKind::Pass
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Other(_) => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use super::types::{Scalar, Ty};
 use crate::dtype::DType;
 use crate::kernel::ir::Value;
 use crate::syntax::Constant;
-use crate::syntax::ast::{Expr, FunctionDef, Param};
+use crate::syntax::ast::{Expr, FunctionDef, Param, Stmt};
 
 /// A run-time value with its Triton type.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,8 @@ pub enum Val<'a> {
     Host(&'a FunctionDef),
     /// A lambda, which only modules have.
     Lambda(&'a [Param], &'a Expr),
+    /// A class of a module, by name and body.
+    Class(&'a str, &'a [Stmt]),
     /// A dict, which only modules have.
     Dict(Vec<(Constant, Val<'a>)>),
     /// A `triton.Config`.
@@ -90,6 +92,7 @@ impl<'a> Val<'a> {
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
+            | Val::Class(..)
             | Val::Dict(_)
             | Val::Config(_)
             | Val::HostTensor(..)
@@ -120,6 +123,7 @@ impl<'a> Val<'a> {
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
+            | Val::Class(..)
             | Val::Dict(_)
             | Val::Config(_)
             | Val::HostTensor(..)
@@ -161,11 +165,39 @@ impl<'a> Val<'a> {
             | Val::Path(_)
             | Val::Host(_)
             | Val::Lambda(..)
+            | Val::Class(..)
             | Val::Dict(_)
             | Val::Config(_)
             | Val::HostTensor(..)
             | Val::Slice(_) => self.clone(),
         }
+    }
+
+    /// Which of the run-time values inside are not those of another value of the same structure. The parts of
+    /// block pointers and descriptors are told apart; what else changes, changes as a whole.
+    pub fn changed_parts(&self, other: &Val<'a>, out: &mut Vec<bool>) {
+        match (self, other) {
+            (Val::Tuple(a), Val::Tuple(b)) if a.len() == b.len() => a.iter().zip(b).for_each(|(a, b)| a.changed_parts(b, out)),
+            (Val::BlockPtr(a), Val::BlockPtr(b)) => out.extend(a.parts().zip(b.parts()).map(|(a, b)| a != b)),
+            (Val::Descriptor(a), Val::Descriptor(b)) => out.extend(a.parts().zip(b.parts()).map(|(a, b)| a != b)),
+            (value, _) => out.extend(value.flattened().iter().map(|_| true)),
+        }
+    }
+
+    /// The run-time values inside of which `parts` says so.
+    pub fn pick(&self, parts: &[bool]) -> SmallVec<[Tensor; 2]> {
+        self.flattened().into_iter().zip(parts).filter(|(_, picked)| **picked).map(|(tensor, _)| tensor).collect()
+    }
+
+    /// The same value with others for those of which `parts` says so, taken from an iterator.
+    pub fn replace(&self, parts: &[bool], values: &mut impl Iterator<Item = Value>) -> Val<'a> {
+        let all: Vec<Value> = self
+            .flattened()
+            .iter()
+            .zip(parts)
+            .map(|(tensor, picked)| if *picked { values.next().unwrap_or(tensor.value) } else { tensor.value })
+            .collect();
+        self.rebuild(&mut all.into_iter())
     }
 
     /// Whether two values have the same structure, types and compile-time parts.
@@ -199,6 +231,7 @@ impl<'a> Val<'a> {
             Val::TypeMethod(_, name) => format!("the function `{name}`"),
             Val::Path(path) => format!("`{path}`"),
             Val::Host(function) => format!("the Python function `{}`", function.name),
+            Val::Class(name, _) => format!("the class `{name}`"),
             Val::Lambda(..) => "a lambda".to_owned(),
             Val::Dict(_) => "a dict".to_owned(),
             Val::Config(_) => "a triton.Config".to_owned(),

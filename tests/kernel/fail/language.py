@@ -1,6 +1,5 @@
 # compile: append x_ptr=*f32
 # compile: broken x_ptr=*f32
-# compile: chained x_ptr=*f32 n=i32
 # compile: lost x_ptr=*f32 n=i32
 # compile: plain_global x_ptr=*f32
 # compile: return_in_loop x_ptr=*f32 n=i32
@@ -26,12 +25,6 @@ def broken(x_ptr):
     for i in range(4):
         if i == 2:
             break
-
-
-@triton.jit
-def chained(x_ptr, n):
-    if 0 < n < 4:
-        tl.store(x_ptr, 1.0)
 
 
 @triton.jit

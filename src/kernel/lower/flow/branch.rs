@@ -22,6 +22,25 @@ struct Merged<'a> {
     name: Arc<str>,
     then: Val<'a>,
     other: Val<'a>,
+    /// Which of their run-time values differ.
+    parts: Vec<bool>,
+}
+
+impl<'a> Merged<'a> {
+    fn new(name: &Arc<str>, then: &Val<'a>, other: &Val<'a>) -> Merged<'a> {
+        let mut parts = Vec::new();
+        then.changed_parts(other, &mut parts);
+        Merged { name: name.clone(), then: then.clone(), other: other.clone(), parts }
+    }
+
+    fn types(&self) -> Vec<Type> {
+        self.then.pick(&self.parts).iter().map(|t| t.ty.ir()).collect()
+    }
+}
+
+/// What one branch leaves in the names that are merged.
+fn left<'a>(merged: &[Merged<'a>], value: impl Fn(&Merged<'a>) -> Val<'a>) -> Vec<Value> {
+    merged.iter().flat_map(|m| value(m).pick(&m.parts)).map(|t| t.value).collect()
 }
 
 impl<'a> Lower<'a, '_> {
@@ -57,7 +76,7 @@ impl<'a> Lower<'a, '_> {
                     return Err(mismatch(name, before, value));
                 }
             }
-            merged.push(Merged { name: name.clone(), then: a.clone(), other: b.clone() });
+            merged.push(Merged::new(name, a, b));
         }
         let mut both: Vec<&Arc<str>> = then.defs.iter().filter(|name| other.defs.contains(name)).collect();
         both.sort();
@@ -69,7 +88,7 @@ impl<'a> Lower<'a, '_> {
             if !a.same_type(b) {
                 return Err(mismatch(name, a, b));
             }
-            merged.push(Merged { name: name.clone(), then: a.clone(), other: b.clone() });
+            merged.push(Merged::new(name, a, b));
         }
         Ok(merged)
     }
@@ -79,7 +98,7 @@ impl<'a> Lower<'a, '_> {
         self.scope = live;
         let mut values = values.into_iter();
         for m in merged {
-            let value = m.then.rebuild(&mut values);
+            let value = m.then.replace(&m.parts, &mut values);
             self.bind(&m.name, value);
         }
     }
@@ -93,9 +112,9 @@ impl<'a> Lower<'a, '_> {
         let (other, _) = self.branch(&live, orelse)?;
         let mut other_region = self.b.close(Vec::new(), Vec::new());
         let merged = self.merge(span, &live, &then, &other)?;
-        then_region.yields = merged.iter().flat_map(|m| m.then.flattened()).map(|t| t.value).collect();
-        other_region.yields = merged.iter().flat_map(|m| m.other.flattened()).map(|t| t.value).collect();
-        let types: Vec<Type> = merged.iter().flat_map(|m| m.then.flattened()).map(|t| t.ty.ir()).collect();
+        then_region.yields = left(&merged, |m| m.then.clone());
+        other_region.yields = left(&merged, |m| m.other.clone());
+        let types: Vec<Type> = merged.iter().flat_map(Merged::types).collect();
         self.b.span = span;
         let kind = InstKind::If { condition: condition.value, then: then_region, otherwise: other_region };
         let results = self.b.insts_with(kind, &types);
@@ -174,11 +193,10 @@ impl<'a> Lower<'a, '_> {
         let [(then, then_end), (other, other_end)] = branches;
         let merged = self.merge(span, &live, &then, &other)?;
         let join = self.b.new_block();
-        let types: Vec<Type> = merged.iter().flat_map(|m| m.then.flattened()).map(|t| t.ty.ir()).collect();
+        let types: Vec<Type> = merged.iter().flat_map(Merged::types).collect();
         let values: Vec<Value> = types.into_iter().map(|ty| self.b.block_arg(join, ty)).collect();
         for (end, pick_then) in [(then_end, true), (other_end, false)] {
-            let args = merged.iter().flat_map(|m| if pick_then { m.then.flattened() } else { m.other.flattened() });
-            let args = args.map(|t| t.value).collect();
+            let args = left(&merged, |m| if pick_then { m.then.clone() } else { m.other.clone() });
             if let Some(end) = end {
                 self.b.go_to(end);
                 self.b.terminate(Terminator::Branch { to: join, args });

@@ -20,9 +20,28 @@ use crate::syntax::ast::{Expr, ExprKind, Keyword, Stmt};
 /// Unrolled loops stop here.
 const MAX_VALUES: usize = 1 << 20;
 
+/// A name that a loop changes.
+struct Carried<'a> {
+    name: Arc<str>,
+    before: Val<'a>,
+    /// Which of the run-time values of `before` change.
+    parts: Vec<bool>,
+}
+
+impl<'a> Carried<'a> {
+    fn types(&self) -> Vec<Type> {
+        self.before.pick(&self.parts).iter().map(|t| t.ty.ir()).collect()
+    }
+}
+
+/// What carried names hold before their loop.
+fn initial(carried: &[Carried<'_>]) -> Vec<Value> {
+    carried.iter().flat_map(|c| c.before.pick(&c.parts)).map(|t| t.value).collect()
+}
+
 impl<'a> Lower<'a, '_> {
     /// The names that a loop body changes, with their values before it, found by a trial.
-    fn carried(&mut self, span: Span, target: Option<&str>, body: &'a [Stmt]) -> Result<Vec<(Arc<str>, Val<'a>)>> {
+    fn carried(&mut self, span: Span, target: Option<&str>, body: &'a [Stmt]) -> Result<Vec<Carried<'a>>> {
         let live = self.scope.clone();
         let outer_defs = std::mem::take(&mut self.defs);
         let pending = self.pending.clone();
@@ -58,7 +77,9 @@ impl<'a> Lower<'a, '_> {
                 return Err(self.type_error(span, message));
             }
             if now.flattened() != before.flattened() {
-                carried.push((name.clone(), before.clone()));
+                let mut parts = Vec::new();
+                before.changed_parts(now, &mut parts);
+                carried.push(Carried { name: name.clone(), before: before.clone(), parts });
             }
         }
         self.b.discard(mark);
@@ -66,21 +87,30 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Fresh region arguments for carried names, bound to them.
-    fn carry_in(&mut self, carried: &[(Arc<str>, Val<'a>)]) -> Vec<Value> {
+    fn carry_in(&mut self, carried: &[Carried<'a>]) -> Vec<Value> {
         let mut args = Vec::new();
-        for (name, before) in carried {
-            let fresh: Vec<Value> = before.flattened().iter().map(|t| self.b.value(t.ty.ir())).collect();
+        for c in carried {
+            let fresh: Vec<Value> = c.types().into_iter().map(|ty| self.b.value(ty)).collect();
             args.extend(&fresh);
-            let value = before.rebuild(&mut fresh.into_iter());
-            self.bind(name, value);
+            let value = c.before.replace(&c.parts, &mut fresh.into_iter());
+            self.bind(&c.name, value);
         }
         args
     }
 
     /// The current values of carried names.
-    fn carry_out(&self, carried: &[(Arc<str>, Val<'a>)]) -> Vec<Value> {
-        let values = carried.iter().filter_map(|(name, _)| self.scope.get(name));
-        values.flat_map(|value| value.flattened()).map(|t| t.value).collect()
+    fn carry_out(&self, carried: &[Carried<'a>]) -> Vec<Value> {
+        let values = carried.iter().filter_map(|c| Some(self.scope.get(&c.name)?.pick(&c.parts)));
+        values.flatten().map(|t| t.value).collect()
+    }
+
+    /// Binds carried names to the results of their loop.
+    fn carried_results(&mut self, carried: &[Carried<'a>], results: Vec<Value>) {
+        let mut results = results.into_iter();
+        for c in carried {
+            let value = c.before.replace(&c.parts, &mut results);
+            self.bind(&c.name, value);
+        }
     }
 
     /// Lowers a loop body unless an enclosing trial will throw it away.
@@ -221,7 +251,7 @@ impl<'a> Lower<'a, '_> {
         let counter_val = Val::Tensor(Tensor { value: i, ty: counter_ty.clone() });
         self.bind(name, counter_val.clone());
         let carried = self.carried(span, Some(name), body)?;
-        let init = carried.iter().flat_map(|(_, before)| before.flattened()).map(|t| t.value).collect();
+        let init = initial(&carried);
 
         let live = self.scope.clone();
         let outer_defs = std::mem::take(&mut self.defs);
@@ -243,20 +273,16 @@ impl<'a> Lower<'a, '_> {
         // The counter means nothing behind the loop.
         self.scope.remove(name);
         self.b.span = span;
-        let types: Vec<Type> = carried.iter().flat_map(|(_, before)| before.flattened()).map(|t| t.ty.ir()).collect();
+        let types: Vec<Type> = carried.iter().flat_map(Carried::types).collect();
         let results = self.b.insts_with(InstKind::For { lower, upper, step, init, body: region }, &types);
-        let mut results = results.into_iter();
-        for (name, before) in &carried {
-            let value = before.rebuild(&mut results);
-            self.bind(name, value);
-        }
+        self.carried_results(&carried, results);
         Ok(())
     }
 
     pub(super) fn while_loop(&mut self, span: Span, test: &'a Expr, body: &'a [Stmt]) -> Result<()> {
         let carried = self.carried(span, None, body)?;
-        let init = carried.iter().flat_map(|(_, before)| before.flattened()).map(|t| t.value).collect();
-        let types: Vec<Type> = carried.iter().flat_map(|(_, before)| before.flattened()).map(|t| t.ty.ir()).collect();
+        let init = initial(&carried);
+        let types: Vec<Type> = carried.iter().flat_map(Carried::types).collect();
         let live = self.scope.clone();
         let outer_defs = std::mem::take(&mut self.defs);
         let pending = self.pending.clone();
@@ -293,11 +319,7 @@ impl<'a> Lower<'a, '_> {
         self.pending = pending;
         self.b.span = span;
         let results = self.b.insts_with(InstKind::While { init, before, after }, &types);
-        let mut results = results.into_iter();
-        for (name, before) in &carried {
-            let value = before.rebuild(&mut results);
-            self.bind(name, value);
-        }
+        self.carried_results(&carried, results);
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ mod loops;
 
 use std::sync::Arc;
 
+use super::names::TRY;
 use super::types::Scalar;
 use super::value::{Tensor, Val};
 use super::{Lower, shape_text};
@@ -87,6 +88,9 @@ impl<'a> Lower<'a, '_> {
                     self.expr(expr)?;
                 }
             }
+            StmtKind::If { test, body, orelse } if self.host && matches!(&test.kind, ExprKind::Other(what) if *what == TRY) => {
+                return self.host_try(body, orelse);
+            }
             StmtKind::If { test, body, orelse } => match self.condition(test)? {
                 Condition::Known(true) => return self.stmts(body),
                 Condition::Known(false) => return self.stmts(orelse),
@@ -140,6 +144,7 @@ impl<'a> Lower<'a, '_> {
             StmtKind::Function(function) => {
                 return Err(self.rejected(function.name_span, "a function inside a kernel; move it to module level"));
             }
+            StmtKind::Import(_) | StmtKind::ImportFrom { .. } if self.host => self.host_import(stmt)?,
             StmtKind::Import(_) | StmtKind::ImportFrom { .. } => {
                 return Err(self.rejected(span, "an import inside a kernel; move it to module level"));
             }
