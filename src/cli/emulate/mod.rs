@@ -2,6 +2,8 @@
 
 mod lower;
 mod print;
+mod stats;
+mod watch;
 
 use super::args::EmulateArgs;
 use super::{Outcome, complain, exit, options, output_failed};
@@ -20,6 +22,15 @@ pub fn run(args: &EmulateArgs, cancel: &Cancel) -> Outcome {
     let asked = asked(args).map_err(|d| vec![*d])?;
     if let Some(form) = &args.dump {
         return lower::dump(form, &asked);
+    }
+    if let Some(program) = &args.trace {
+        return watch::trace(&asked, program, cancel);
+    }
+    if let Some(name) = &args.show {
+        return watch::show(&asked, name, cancel);
+    }
+    if let Some(program) = &args.step {
+        return watch::step(&asked, program, cancel);
     }
     let report = emulate::emulate(&asked, cancel)?;
     let saves: Vec<save::Save> = args.save.iter().map(|text| save::read(text)).collect();
@@ -49,6 +60,7 @@ fn asked(args: &EmulateArgs) -> Result<Asked> {
         memory: args.memory,
         threads: options::jobs(args.threads)?,
         dense: args.dense,
+        stats: args.stats,
     })
 }
 

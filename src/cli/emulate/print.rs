@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::json::diagnostic;
 use super::super::print::{count, grid};
 use super::super::table::{Align, render};
+use super::stats;
 use crate::pipeline::emulate::{Compared, Report, Run};
 
 /// Raised when a reader of the old form would misread the new one.
@@ -42,6 +43,11 @@ pub fn text(report: &Report, written: &[PathBuf], verbose: bool) -> String {
             for compared in &run.compared {
                 text += &format!("{}: {}: {}\n", title(0, run), compared.name, compared.tolerance);
             }
+        }
+    }
+    for (at, run) in report.runs.iter().enumerate() {
+        if let Some(facts) = &run.stats {
+            text += &format!("\n{}\n{}", title(at, run), stats::text(facts));
         }
     }
     for path in written {
@@ -97,6 +103,7 @@ fn run(run: &Run) -> Value {
         "name": run.name, "kernel": run.kernel, "config": run.config, "grid": run.grid, "verdict": run.word().as_str(), "programs": run.programs,
         "instructions": run.instructions, "emulation_seconds": run.wall_seconds,
         "findings": run.findings.iter().map(diagnostic).collect::<Vec<_>>(), "compared": compared,
+        "stats": run.stats.as_ref().map(stats::json),
     })
 }
 

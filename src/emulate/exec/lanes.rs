@@ -21,7 +21,7 @@ use crate::tensor::Storage;
 const NOWHERE: usize = usize::MAX;
 
 /// Addresses and mask of an access, in row-major lanes.
-struct Access {
+pub(super) struct Access {
     arg: usize,
     offsets: Vec<i64>,
     address_taints: Taints,
@@ -38,13 +38,21 @@ impl Access {
         self.mask.as_ref().map_or(0, |mask| mask.taints.as_ref().map_or(0, |t| t[lane]))
     }
 
-    fn active(&self, lane: usize) -> bool {
+    pub(super) fn parameter(&self) -> usize {
+        self.arg
+    }
+
+    pub(super) fn elements(&self) -> &[i64] {
+        &self.offsets
+    }
+
+    pub(super) fn active(&self, lane: usize) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask.lanes[lane] != 0)
     }
 }
 
 impl Machine<'_> {
-    fn access(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> Access {
+    pub(super) fn access(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> Access {
         let pointers = materialise(self.state.cells.get(ptr), Elem::Ptr(crate::dtype::DType::F32), shape, &mut self.pool);
         let Cell::Ptrs(block) = pointers else { misfit(&pointers, "pointers") };
         let mask = mask.map(|slot| materialise(self.state.cells.get(slot), Elem::I1, shape, &mut self.pool));

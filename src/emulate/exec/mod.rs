@@ -18,6 +18,7 @@ pub mod lanes;
 pub mod line;
 pub mod load;
 pub mod mask;
+mod observed;
 pub mod reduce;
 pub mod shape;
 pub mod step;
@@ -183,8 +184,8 @@ impl<'l> Machine<'l> {
         self.state.cells.adopt(cells);
     }
 
-    /// Runs one program from its start.
-    pub fn run(&mut self, linear: u32) -> Step {
+    /// Sets everything to the start of a program.
+    fn begin(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
         let [gx, gy, _] = self.launch.grid;
         self.linear = linear;
@@ -192,6 +193,12 @@ impl<'l> Machine<'l> {
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
+        Ok(())
+    }
+
+    /// Runs one program from its start.
+    pub fn run(&mut self, linear: u32) -> Step {
+        self.begin(linear)?;
         let outcome = self.resume();
         self.report.instructions += self.launch.fuel - self.state.fuel;
         outcome

@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::ir::{
     BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
+    Value,
 };
 use crate::source::Span;
 
@@ -257,6 +258,8 @@ pub struct Tape {
     pub tables: Vec<TableShape>,
     /// Lazy forms are allowed.
     pub lazy: bool,
+    /// On the dense tape: which cells hold values that the kernel's text has a name for.
+    pub names: Vec<(Slot, Value)>,
 }
 
 /// A compiled kernel: text and tapes, shared by all launches.

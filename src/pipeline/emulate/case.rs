@@ -31,6 +31,7 @@ pub fn run(asked: &Asked, subject: &mut Subject, case: &Case, cancel: &Cancel) -
         wall_seconds: 0.0,
         findings: Vec::new(),
         compared: Vec::new(),
+        stats: None,
         outputs: Vec::new(),
     };
     if let Err(error) = attempt(&mut run, asked, subject, case, cancel) {

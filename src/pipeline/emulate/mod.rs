@@ -2,7 +2,8 @@
 //! comparison with what is expected.
 //!
 //! `asked` says which runs there are, `config` with which constexprs; `case` runs one; `compare` judges its values; `rounding` reads from the kernel what a
-//! formula's bound depends on; `save` makes files of results.
+//! formula's bound depends on; `save` makes files of results;
+//! `stats` counts what a run costs, `trace` watches it.
 //!
 //! A run that cannot be made says why and leaves the others alone; only a file that cannot be read ends all.
 
@@ -12,6 +13,8 @@ mod compare;
 mod config;
 mod rounding;
 pub mod save;
+pub mod stats;
+pub mod trace;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use super::{Cancel, Outcome};
 use crate::conform::compare::Comparison;
 use crate::conform::verdict::Word;
 use crate::diag::{Class, Diagnostic, Result, codes};
+use crate::emulate::observe::Go;
 use crate::kernel::{Kernel, Verified};
 use crate::lint;
 use crate::target::Target;
@@ -48,6 +52,8 @@ pub struct Asked {
     pub memory: Option<usize>,
     pub threads: usize,
     pub dense: bool,
+    /// Count what runs cost.
+    pub stats: bool,
 }
 
 /// Which configurations of `@triton.autotune` a run takes.
@@ -81,6 +87,8 @@ pub struct Run {
     /// What is wrong, and what is worth a warning.
     pub findings: Vec<Diagnostic>,
     pub compared: Vec<Compared>,
+    /// Performance facts, where they are asked for.
+    pub stats: Option<stats::Facts>,
     /// What the tensors hold that the kernel stores to.
     pub outputs: Vec<(String, Tensor)>,
 }
@@ -128,7 +136,13 @@ pub fn emulate(asked: &Asked, cancel: &Cancel) -> Outcome<Report> {
     let (mut subject, cases) = cases(asked)?;
     let mut report = Report { remarks: lint::npu_rules(&subject.module, asked.target), ..Report::default() };
     for case in &cases {
-        let run = case::run(asked, &mut subject, case, cancel);
+        let mut run = case::run(asked, &mut subject, case, cancel);
+        if asked.stats && run.programs > 0 {
+            match stats::count(asked, &mut subject, case, cancel) {
+                Ok(facts) => run.stats = Some(facts),
+                Err(error) => run.findings.push(*error),
+            }
+        }
         let interrupted = run.findings.iter().find(|finding| finding.code == &codes::INTERRUPTED);
         if let Some(interrupted) = interrupted {
             return Err(vec![interrupted.clone()]);
@@ -148,6 +162,22 @@ fn cases(asked: &Asked) -> Outcome<(Subject, Vec<Case>)> {
         cases.extend(config::cases(&mut subject, description, asked.config).map_err(super::one)?);
     }
     Ok((subject, cases))
+}
+
+/// Watches the programs that `watched` names, run by run ([`trace::watch`]); a run begins with its name.
+pub fn watch(
+    asked: &Asked,
+    cancel: &Cancel,
+    watched: &dyn Fn([u32; 3]) -> bool,
+    begin: &mut dyn FnMut(&str),
+    tell: &mut dyn FnMut(trace::Event) -> Go,
+) -> Outcome<()> {
+    let (mut subject, cases) = cases(asked)?;
+    for case in &cases {
+        begin(&case.description.name);
+        trace::watch(asked, &mut subject, case, cancel, watched, tell).map_err(super::one)?;
+    }
+    Ok(())
 }
 
 /// The lowered kernel of each run, with the run's name.
