@@ -24,6 +24,8 @@ mod operators;
 mod own_operators;
 #[path = "suite/pages/mod.rs"]
 mod pages;
+#[path = "suite/rare.rs"]
+mod rare;
 #[path = "suite/rerun.rs"]
 mod rerun;
 #[path = "suite/resnet50.rs"]

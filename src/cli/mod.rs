@@ -181,7 +181,7 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
         all: args.all,
         jobs,
         seed: args.seed,
-        trials: args.trials,
+        trials: options::trials(args.seed.unwrap_or(0), args.trials).map_err(|d| vec![*d])?,
         data: options::given(&args.data.input, &args.data.expect),
         ..Verification::default()
     };

@@ -125,6 +125,17 @@ pub fn jobs(asked: Option<usize>) -> Result<usize> {
     }
 }
 
+/// Refuses more seeds than there are from the first on.
+pub fn trials(seed: u64, trials: u64) -> Result<u64> {
+    match seed.checked_add(trials - 1) {
+        Some(_) => Ok(trials),
+        None => {
+            let what = format!("--trials {trials} from --seed {seed} on goes beyond the last seed, {}", u64::MAX);
+            Err(Box::new(usage(what).help("use fewer trials or a smaller seed")))
+        }
+    }
+}
+
 pub fn emit(text: &str) -> Result<()> {
     choice("--emit", text, &[("suite", ())], &["tasks", "sketch"])
 }

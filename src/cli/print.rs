@@ -111,8 +111,9 @@ fn summary(report: &Report) -> Vec<String> {
     if let Some(suite) = &report.suite {
         lines.push(format!("suite: {}", suite.display()));
     }
-    if !report.fully_verified() {
-        lines.push("not fully verified".to_owned());
+    let reasons = report.not_verified();
+    if !reasons.is_empty() {
+        lines.push(format!("not fully verified: {}", reasons.join("; ")));
     }
     lines
 }

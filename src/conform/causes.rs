@@ -31,6 +31,10 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
         suspects.extend(diagnose::rank(module, &last.function, seen, SUSPECTS));
         diagnostic = with_suspects(diagnostic, module, suspects);
     }
+    if evidence.is_some_and(Evidence::by_values) {
+        diagnostic = diagnostic
+            .help("look at what chooses between values: a comparison, `tl.where`, a minimum or maximum, and its constants");
+    }
     let place = diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
     let evidence = evidence.map(Evidence::notes).unwrap_or_default();
     let diagnostic = evidence.into_iter().fold(diagnostic, Diagnostic::note);

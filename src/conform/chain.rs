@@ -2,7 +2,7 @@
 //!
 //! Each launch is compared with the reference *on the emulated inputs* that it really read, in one
 //! chain through one memory, so that an error is found at the launch that makes it. At the end the
-//! outputs' error against an f64 chain may be at most [`FACTOR`] times that of a reference chain in
+//! outputs' error against an f64 chain may be at most [`outputs::FACTOR`] times that of a reference chain in
 //! the suite's own types and class: each node's result rounded to its dtype, and operands truncated
 //! for tf32. Every activation must carry a signal, since dead ones prove nothing.
 //!
@@ -14,10 +14,10 @@ use std::collections::{BTreeSet, HashMap};
 use crate::conform::bound::{Inputs, derive};
 use crate::conform::causes::located;
 use crate::conform::execute::{Cost, Executor};
-use crate::conform::outputs::{difference, unexpected, worst};
+use crate::conform::outputs::{self, Left};
 use crate::conform::run::{covered, lost};
 use crate::conform::subject::{Launch, Subject, module_name, upstream};
-use crate::conform::truth::{entering, model_input, model_outputs};
+use crate::conform::truth::{entering, model_input};
 use crate::conform::verdict::Word;
 use crate::conform::weights::{self, Weights};
 use crate::conform::{alive, compare, constant, diagnose, forward, layout, planned};
@@ -27,15 +27,8 @@ use crate::emulate::{BufferId, Memory};
 use crate::graph::{Producer, TensorType, ValueId};
 use crate::host::{self, Event, HostArg, KernelLaunch, Trace};
 use crate::reference::{self, Env, Math};
-use crate::shape::{Shape, contiguous_strides};
+use crate::shape::Shape;
 use crate::tensor::Tensor;
-use crate::tolerance::{self, Precision};
-
-/// How many times the error of a reference chain in the same types the emulated outputs may have.
-pub const FACTOR: f64 = 4.0;
-
-/// How many elements of each output a report shows.
-const HEAD: usize = 8;
 
 /// What was found out about the whole model.
 #[derive(Clone, Debug)]
@@ -123,7 +116,8 @@ pub fn verify(
         report.word = Word::of(error.class());
         return Ok(report);
     }
-    if let Some(launch) = subject.launches.iter().find(|launch| subject.unreadable(launch).is_some()) {
+    if let Some((before, launch)) = subject.launches.iter().enumerate().find(|(_, launch)| subject.unreadable(launch).is_some()) {
+        report.launches = before;
         report.ended_at = Some(launch.layer.clone());
         report.word = Word::NotVerified;
         return Ok(report);
@@ -278,7 +272,11 @@ impl<'s> Chain<'s> {
             return Err(forward::differs(subject, "nothing", &planned, None));
         }
         self.weights.rest_as_planned()?;
-        if executor.checks().outputs { self.outputs(report) } else { Ok(()) }
+        if executor.checks().outputs {
+            let left = Left { returned: &self.trace.returned, memory: &self.memory, bounds: &self.bounds };
+            outputs::judge(subject, &self.given, left, report)?;
+        }
+        Ok(())
     }
 
     /// Lets a launch store to what it writes alone, among the manifest's operands, or no longer so.
@@ -358,75 +356,5 @@ impl<'s> Chain<'s> {
             SlotEntry::Weight(name) => self.weights.storage(name).ok_or_else(lost),
             SlotEntry::Buffer(i) => Some(self.first_buffer + i).filter(|&at| at < self.memory.buffers.len()).ok_or_else(lost),
         }
-    }
-
-    /// Compares the model's outputs with an f64 chain, by the measure of a chain in the suite's types.
-    fn outputs(&self, report: &mut ChainReport) -> Result<()> {
-        let (subject, graph) = (self.subject, &self.subject.imported);
-        let returned = &self.trace.returned;
-        if returned.len() != graph.outputs().len() {
-            let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
-            return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
-        }
-        let same = match subject.precision {
-            Precision::Tf32 => Math::Tf32,
-            // The split classes are at least as good as fp32 products.
-            Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3 => Math::F32,
-        };
-        let [wide, narrow] = model_outputs(subject, &self.given, same)?;
-        for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
-            let name = &graph.value(output).name;
-            if tensor.dtype != graph.dtype(output)
-                || tensor.shape.as_slice() != graph.shape(output)
-                || tensor.strides != contiguous_strides(&tensor.shape)
-            {
-                let what = format!(
-                    "forward returns {name} as {}, not {}",
-                    crate::shape::display(&tensor.shape),
-                    crate::shape::display(graph.shape(output))
-                );
-                return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
-            }
-            let storage = self.memory.lanes(BufferId(tensor.storage.0));
-            let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
-            // What overflows in the suite's own types is as right as they can be.
-            let overflows = |i: usize| !narrow.storage().get_f64(i).is_finite() && wide.storage().get_f64(i).is_finite();
-            let distance = |lane: &dyn Fn(usize) -> f64| {
-                let truth = |i: usize| if overflows(i) { narrow.storage().get_f64(i) } else { wide.storage().get_f64(i) };
-                worst((0..wide.len()).map(|i| difference(lane(i), truth(i))))
-            };
-            let error = distance(&|i| got[i]);
-            let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
-            let largest = finite.fold(0.0, f64::max);
-            // A chain of floats that happens to be exact still leaves one rounding, and no output is held closer than
-            // the launch that writes it is by itself.
-            let unit =
-                if graph.dtype(output).is_float() { tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) } else { 0.0 };
-            let rounding = 2.0 * unit * largest;
-            let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(rounding);
-            let allowed = chain.max(self.bounds.get(&tensor.storage.0).copied().unwrap_or(0.0));
-            report.max_abs_err = report.max_abs_err.max(error);
-            report.allowed = report.allowed.max(allowed);
-            report.outputs.push((name.clone(), got.iter().take(HEAD).copied().collect()));
-            if error.is_nan() || error > allowed {
-                let what = format!(
-                    "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times the error of a \
-                     reference chain in the same types, or the last launch's own bound)"
-                );
-                report.diagnostics.push(
-                    Diagnostic::new(&codes::CHAIN_MISMATCH, what)
-                        .in_file(format!("{}/run.py", subject.name))
-                        .help("compare run.py's launches and buffers with the manifest's"),
-                );
-            }
-            if let Some(own) = subject.given.expected.get(&output) {
-                let off =
-                    |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));
-                let (error, of_reference) = (off(&|i| got[i]), off(&|i| wide.storage().get_f64(i)));
-                report.expected_err = Some(worst([report.expected_err.unwrap_or(0.0), error].into_iter()));
-                report.diagnostics.extend(unexpected(subject, name, error, of_reference, allowed));
-            }
-        }
-        Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! Outputs that are the same whatever goes into them: a softmax over one element, x − x, 0 · x.
+//! Outputs that are the same whatever goes into them: a softmax over one element, x − x, a product with
+//! weights that are all zero.
 //!
 //! A dead activation proves nothing about what follows it, and is a fault of the chain
 //! ([`super::alive`]), unless the model itself makes it so. That is asked of the reference: the launch's
-//! nodes are evaluated on two other draws of all that enters them, weights included, except for values that
-//! are constant by construction themselves; the activations of the second are [`LARGE`] times as large. A
-//! layer that is dead because of its weights, or of the signal that reaches it, gives something else on
-//! one of them.
+//! nodes are evaluated on two other draws of the activations that enter them, except for values that
+//! are constant by construction themselves; those of the second are [`LARGE`] times as large. A
+//! layer that is dead because of the signal that reaches it gives something else on one of them.
 //!
 //! Not caught: a constant that reaches a launch through a view is drawn like anything else.
 
@@ -13,7 +13,7 @@ use super::inputs::{self, Kind};
 use super::run::lost;
 use super::subject::{Launch, Subject};
 use crate::diag::Result;
-use crate::graph::Role;
+use crate::graph::{Producer, Role};
 use crate::reference::{self, Env, Math, floats};
 use crate::tensor::{Storage, Tensor};
 
@@ -40,6 +40,8 @@ fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64, scale: f64)
     for &value in &entering {
         if let Some(tensor) = known.get(value) {
             env.set(value, tensor.clone());
+        } else if matches!(graph.value(value).producer, Producer::Weight(_)) {
+            env.set(value, subject.weight(value)?);
         }
     }
     for exact in inputs::generate(graph, &nodes, &entering, Kind::Numerics, seed, &mut env)? {

@@ -6,6 +6,11 @@
 //! looks the same when it adds nothing. That tells which part of the kernel to look at (*delta
 //! debugging* on inputs: Zeller 2002), from the runs alone.
 //!
+//! One constant proves little: a kernel that is wrong below 0.5 is right on elements that are all 1. So
+//! an operand counts as read at wrong places only when the output is right on [`PROBES`] constants spread
+//! over its elements and on those at failing places. Right on one and wrong on another, the fault goes
+//! by values.
+//!
 //! Not told apart: faults that need several operands to vary, and operands that are prepared
 //! together from the same weights. Large launches are not run again.
 
@@ -22,6 +27,9 @@ use crate::tensor::{Storage, Tensor};
 /// Elements of all operands above which nothing is run again.
 const LARGEST: usize = 1 << 20;
 
+/// Constants that an operand is set to, from its least to its greatest element.
+const PROBES: usize = 6;
+
 /// What is known of one operand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OperandEvidence {
@@ -37,6 +45,8 @@ pub struct OperandEvidence {
     pub right_along: Vec<usize>,
     /// Axes in all.
     pub rank: usize,
+    /// A constant on which the output is wrong although it is right on another, and that other.
+    pub wrong_on: Option<(f64, f64)>,
 }
 
 /// What changed inputs say about a wrong output.
@@ -61,10 +71,23 @@ impl Evidence {
                 operand.name
             ));
         }
+        for operand in &self.operands {
+            if let Some((wrong, right)) = operand.wrong_on {
+                notes.push(format!(
+                    "the output is wrong when all of {} is {wrong} and right when it is {right}: the fault goes by values, not by places",
+                    operand.name
+                ));
+            }
+        }
         if !self.right_when_zero {
             notes.push("the output is wrong even when every operand is zero".to_owned());
         }
         notes
+    }
+
+    /// Whether the fault shows on some values and not on others, wherever they stand.
+    pub fn by_values(&self) -> bool {
+        self.operands.iter().any(|o| o.wrong_on.is_some())
     }
 
     pub fn operand(&self, name: &str) -> Option<&OperandEvidence> {
@@ -79,15 +102,34 @@ pub enum Change {
     Zero,
     One,
     Along(usize),
+    /// The element at this share (of [`PROBES`] − 1) of the way from the least to the greatest.
+    Probe(usize),
+    /// The element at this place.
+    At(usize),
 }
 
 /// Changes the elements that a launch was given.
 pub type Rewrite<'a> = &'a dyn Fn(&mut Env);
 
-/// Runs the launch on changed inputs; `right` says whether the output is right then.
+/// What a run on changed inputs shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    Wrong,
+    Right,
+    /// Right, and all zero: behind a ReLU most faults are.
+    Hidden,
+}
+
+/// Runs the launch on changed inputs; `run` says what it shows then, and `failing` which
+/// elements of it are wrong on the given inputs.
 ///
 /// `None` where the launch is too large to be run again.
-pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(Rewrite<'_>) -> bool) -> Option<Evidence> {
+pub fn gather(
+    subject: &Subject,
+    launch: &Launch,
+    (given, failing): (&Env, &[usize]),
+    run: &dyn Fn(Rewrite<'_>) -> Shown,
+) -> Option<Evidence> {
     let graph = &subject.imported;
     let elements: usize = launch.operands.iter().map(|o| o.entry.storage).sum();
     if elements > LARGEST {
@@ -96,9 +138,10 @@ pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(Rewrite<'_>) ->
     let read: Vec<&Operand> = launch.operands.iter().filter(|o| !o.written()).collect();
     let groups: Vec<BTreeSet<ValueId>> = read.iter().map(|operand| group(subject, operand)).collect();
     let all: BTreeSet<ValueId> = groups.iter().flatten().copied().collect();
-    let with = |values: &BTreeSet<ValueId>, change: Change| {
-        right(&|env: &mut Env| values.iter().for_each(|&value| apply(graph, env, value, change)))
+    let shown = |values: &BTreeSet<ValueId>, change: Change| {
+        run(&|env: &mut Env| values.iter().for_each(|&value| apply(graph, env, value, change)))
     };
+    let with = |values: &BTreeSet<ValueId>, change: Change| shown(values, change) != Shown::Wrong;
     let mut evidence = Evidence {
         right_when_constant: with(&all, Change::Constant),
         right_when_zero: with(&all, Change::Zero),
@@ -106,7 +149,15 @@ pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(Rewrite<'_>) ->
     };
     for (operand, group) in read.iter().zip(&groups) {
         let rank = operand.entry.shape.len();
-        let right_when_constant = with(group, Change::Constant);
+        let places = [failing.first(), failing.get(failing.len() / 2), failing.last()].into_iter().flatten();
+        let probes = (0..PROBES).map(Change::Probe).chain(places.map(|&at| Change::At(at))).chain([Change::Constant]);
+        let value = |change| group.iter().find_map(|&value| constant(given.get(value)?, change));
+        let probed: Vec<(f64, Shown)> = probes.filter_map(|change| Some((value(change)?, shown(group, change)))).collect();
+        let wrong = probed.iter().find(|&&(_, shown)| shown == Shown::Wrong);
+        // 0 and 1 hide what is left out.
+        let right = probed.iter().find(|&&(v, shown)| shown == Shown::Right && v != 0.0 && v != 1.0);
+        let wrong_on = wrong.zip(right).map(|(&(wrong, _), &(right, _))| (wrong, right));
+        let right_when_constant = probed.iter().all(|&(_, shown)| shown != Shown::Wrong) && with(group, Change::Constant);
         let axes = (0..rank).filter(|&axis| operand.entry.shape[axis] > 1 && rank > 1 && right_when_constant);
         evidence.operands.push(OperandEvidence {
             name: operand.entry.name.clone(),
@@ -115,6 +166,7 @@ pub fn gather(subject: &Subject, launch: &Launch, right: &dyn Fn(Rewrite<'_>) ->
             right_when_one: with(group, Change::One),
             right_along: axes.filter(|&axis| with(group, Change::Along(axis))).collect(),
             rank,
+            wrong_on,
         });
     }
     Some(evidence)
@@ -142,15 +194,29 @@ fn apply(graph: &Graph, env: &mut Env, value: ValueId, change: Change) {
         return;
     }
     let Some(tensor) = env.get(value) else { return };
-    let changed = match change {
-        Change::Zero => filled(tensor, 0.0),
-        Change::One => filled(tensor, 1.0),
-        Change::Constant => filled(tensor, typical(tensor)),
-        Change::Along(axis) if tensor.shape().len() > axis && tensor.shape().len() > 1 => along(tensor, axis),
-        // A vector beside a tensor of more axes: a scale or bias along the first of them.
-        Change::Along(_) => filled(tensor, typical(tensor)),
+    let changed = match (change, constant(tensor, change)) {
+        (Change::Along(axis), _) if tensor.shape().len() > axis && tensor.shape().len() > 1 => along(tensor, axis),
+        (_, Some(value)) => filled(tensor, value),
+        (_, None) => return,
     };
     env.set(value, changed);
+}
+
+/// What a change makes of every element; `None` where the tensor has no such element.
+fn constant(tensor: &Tensor, change: Change) -> Option<f64> {
+    let finite = || (0..tensor.len()).map(|i| tensor.storage().get_f64(i)).filter(|v| v.is_finite());
+    match change {
+        Change::Zero => Some(0.0),
+        Change::One => Some(1.0),
+        // Along: a vector beside a tensor of more axes, a scale or bias along the first of them.
+        Change::Constant | Change::Along(_) => Some(typical(tensor)),
+        Change::Probe(step) => {
+            let (least, greatest) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+            let wanted = least + (greatest - least) * step as f64 / (PROBES - 1) as f64;
+            finite().min_by(|a, b| (a - wanted).abs().total_cmp(&(b - wanted).abs()))
+        }
+        Change::At(place) => (place < tensor.len()).then(|| tensor.storage().get_f64(place)),
+    }
 }
 
 /// The first element that is neither 0 nor 1 (a factor of 1 hides that it is left out), so that

@@ -12,14 +12,15 @@
 //! What it does not catch: faults that need other shapes, and what `run.py` does between launches
 //! (that is the chain's to find).
 
+use crate::conform::counterfactual::Shown;
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::Kind;
 use crate::conform::run::{Bench, Elements};
 use crate::conform::subject::{Launch, Subject};
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{causes, counterfactual, planned, special};
+use crate::conform::{causes, compare, counterfactual, planned, special};
 use crate::diag::{Class, Diagnostic, Result, codes};
-use crate::reference::Env;
+use crate::reference::{Env, floats};
 use crate::tensor::Tensor;
 
 /// Verifies one launch of a suite.
@@ -112,12 +113,19 @@ fn pass(bench: Bench, kind: Kind, given: &Elements) -> Result<Outcome> {
     let Bench { subject, executor: _, launch } = bench;
     let run = bench.run(kind, given)?;
     let mismatch = run.finding(launch).map(|finding| {
-        let right = |change: &dyn Fn(&mut Env)| {
+        let shown = |change: &dyn Fn(&mut Env)| {
             let mut env = given.env.clone();
             change(&mut env);
-            bench.run(kind, &Elements::of(env)).is_ok_and(|run| run.comparison.passed())
+            match bench.run(kind, &Elements::of(env)) {
+                Ok(run) if run.comparison.passed() && floats(run.expected.tensor.storage()).iter().all(|&v| v == 0.0) => {
+                    Shown::Hidden
+                }
+                Ok(run) if run.comparison.passed() => Shown::Right,
+                Ok(_) | Err(_) => Shown::Wrong,
+            }
         };
-        let evidence = counterfactual::gather(subject, launch, &right);
+        let failing = compare::failing(&run.got, &run.expected.tensor, &run.expected.derived);
+        let evidence = counterfactual::gather(subject, launch, (&given.env, &failing), &shown);
         causes::located(subject, launch, finding, kind.name(), evidence.as_ref())
     });
     let exact = run.expected.derived.bound.is_none();

@@ -1,12 +1,106 @@
-//! How far a chain's outputs are from a truth, and what is said of one that is not what its user expects.
+//! The model's outputs after its chain: how far from an f64 chain, and whether that is what their user expects.
 //!
 //! The measure is the largest |error| over an output's elements. Not caught: errors below what the chain allows.
 
+use std::collections::HashMap;
+
+use crate::conform::chain::ChainReport;
 use crate::conform::subject::Subject;
-use crate::diag::{Diagnostic, codes};
+use crate::conform::truth::model_outputs;
+use crate::diag::{Diagnostic, Result, codes};
+use crate::emulate::{BufferId, Memory};
+use crate::host::HostTensor;
+use crate::reference::{Env, Math};
+use crate::shape::contiguous_strides;
+use crate::tolerance::{self, Precision};
+
+/// How many times the error of a reference chain in the same types the emulated outputs may have.
+pub const FACTOR: f64 = 4.0;
+
+/// How many elements of each output a report shows.
+const HEAD: usize = 8;
+
+/// What a chain leaves behind.
+#[derive(Clone, Copy)]
+pub struct Left<'a> {
+    /// What `forward` returns.
+    pub returned: &'a [HostTensor],
+    pub memory: &'a Memory,
+    /// The largest bound of the launch that wrote a storage last.
+    pub bounds: &'a HashMap<usize, f64>,
+}
+
+/// Compares the model's outputs with an f64 chain, by the measure of a chain in the suite's types.
+pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainReport) -> Result<()> {
+    let graph = &subject.imported;
+    let Left { returned, memory, bounds } = left;
+    if returned.len() != graph.outputs().len() {
+        let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
+        return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
+    }
+    let same = match subject.precision {
+        Precision::Tf32 => Math::Tf32,
+        // The split classes are at least as good as fp32 products.
+        Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3 => Math::F32,
+    };
+    let [wide, narrow] = model_outputs(subject, given, same)?;
+    for (((&output, tensor), wide), narrow) in graph.outputs().iter().zip(returned).zip(wide).zip(narrow) {
+        let name = &graph.value(output).name;
+        if tensor.dtype != graph.dtype(output)
+            || tensor.shape.as_slice() != graph.shape(output)
+            || tensor.strides != contiguous_strides(&tensor.shape)
+        {
+            let what = format!(
+                "forward returns {name} as {}, not {}",
+                crate::shape::display(&tensor.shape),
+                crate::shape::display(graph.shape(output))
+            );
+            return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
+        }
+        let storage = memory.lanes(BufferId(tensor.storage.0));
+        let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
+        // What overflows in the suite's own types is as right as they can be.
+        let overflows = |i: usize| !narrow.storage().get_f64(i).is_finite() && wide.storage().get_f64(i).is_finite();
+        let distance = |lane: &dyn Fn(usize) -> f64| {
+            let truth = |i: usize| if overflows(i) { narrow.storage().get_f64(i) } else { wide.storage().get_f64(i) };
+            worst((0..wide.len()).map(|i| difference(lane(i), truth(i))))
+        };
+        let error = distance(&|i| got[i]);
+        let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
+        let largest = finite.fold(0.0, f64::max);
+        // A chain of floats that happens to be exact still leaves one rounding, and no output is held closer than
+        // the launch that writes it is by itself.
+        let unit =
+            if graph.dtype(output).is_float() { tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) } else { 0.0 };
+        let rounding = 2.0 * unit * largest;
+        let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(rounding);
+        let allowed = chain.max(bounds.get(&tensor.storage.0).copied().unwrap_or(0.0));
+        report.max_abs_err = report.max_abs_err.max(error);
+        report.allowed = report.allowed.max(allowed);
+        report.outputs.push((name.clone(), got.iter().take(HEAD).copied().collect()));
+        if error.is_nan() || error > allowed {
+            let what = format!(
+                "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times the error of a \
+                 reference chain in the same types, or the last launch's own bound)"
+            );
+            report.diagnostics.push(
+                Diagnostic::new(&codes::CHAIN_MISMATCH, what)
+                    .in_file(format!("{}/run.py", subject.name))
+                    .help("compare run.py's launches and buffers with the manifest's"),
+            );
+        }
+        if let Some(own) = subject.given.expected.get(&output) {
+            let off = |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));
+            let (error, of_reference) = (off(&|i| got[i]), off(&|i| wide.storage().get_f64(i)));
+            report.expected_err = Some(worst([report.expected_err.unwrap_or(0.0), error].into_iter()));
+            report.diagnostics.extend(unexpected(subject, name, error, of_reference, allowed));
+        }
+    }
+    Ok(())
+}
 
 /// An output that is not what the user expects.
-pub fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
+fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, allowed: f64) -> Option<Diagnostic> {
     if error <= allowed {
         return None;
     }
@@ -23,12 +117,12 @@ pub fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64
 }
 
 /// The largest, NaN when one of them is.
-pub fn worst(errors: impl Iterator<Item = f64>) -> f64 {
+fn worst(errors: impl Iterator<Item = f64>) -> f64 {
     errors.fold(0.0, |a: f64, b| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) })
 }
 
 /// |a − b|; nothing between equal infinities or two NaN, NaN where only one is not finite.
-pub fn difference(a: f64, b: f64) -> f64 {
+fn difference(a: f64, b: f64) -> f64 {
     match (a.is_finite(), b.is_finite()) {
         (true, true) => (a - b).abs(),
         (false, false) if a == b || (a.is_nan() && b.is_nan()) => 0.0,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::consistent::invalid;
 use super::diagnose::grid_mismatch;
 use super::subject::{Launch, Operand, Subject, module_name};
-use crate::diag::{Diagnostic, Result};
+use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::{AccessEntry, KernelEntry, KernelLaunchEntry, OperandEntry, SlotEntry};
 use crate::host::{self, Event, HostArg, KernelArg, KernelLaunch, Trace};
 
@@ -98,8 +98,8 @@ fn storage(kernel: &KernelEntry, name: &str) -> Option<usize> {
     given.chain(kernel.operands.iter().filter(is_scratch)).position(|o| o.name == name)
 }
 
-/// Refuses a manifest whose operands lie elsewhere than in the storages that `run.py` hands to the
-/// launch. `launched` is what the launch's wrapper did, `storage_of` the storage of a slot.
+/// Refuses a `run.py` that hands other storages to the launch than the manifest's operands lie in, or, where nobody
+/// touched `run.py`, the manifest. `launched` is what the launch's wrapper did, `storage_of` the storage of a slot.
 ///
 /// In an edited file, whose parameters may have any names, only the storages as a whole are known.
 pub fn handed(
@@ -125,7 +125,13 @@ pub fn handed(
                 "launch {}, operand {}: run.py hands another tensor to the kernel than {:?}",
                 launch.layer, operand.entry.name, operand.slot
             );
-            return Err(invalid(&subject.name, what));
+            if subject.is_pristine("run.py") {
+                return Err(invalid(&subject.name, what));
+            }
+            let help = "hand over the tensor that the manifest names, or undo the edit of run.py";
+            return Err(Box::new(
+                Diagnostic::new(&codes::HOST_LAUNCH, what).in_file(format!("{}/run.py", subject.name)).help(help),
+            ));
         }
     }
     Ok(())

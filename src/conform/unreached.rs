@@ -5,7 +5,7 @@
 //! `check`, `launch`, `prepare` and `forward` may be edited, because they are judged by running; of `run.py` and the
 //! kernels' files all else must be what is emitted, statement by statement (H006, at the first line that differs).
 //! Comments and blank lines between statements are free, and so are further definitions, unless the emitted functions use
-//! their names. Other files must be equal to the last byte (H004).
+//! their names. Other files must be equal to the last byte (H004), but for the README, which is for people.
 //!
 //! Not caught: what an added import does when it is imported. A suite of another version of the tool is
 //! not compared ([`is_comparable`]): other versions emit other text.
@@ -18,7 +18,7 @@ use super::sample;
 use super::subject::Subject;
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{GENERATOR, MANIFEST};
-use crate::emit::{self, Files, STORED};
+use crate::emit::{self, Files, README, STORED};
 use crate::fuse::{self, Level};
 use crate::graph::Weight;
 use crate::host::modules::is_main_guard;
@@ -43,7 +43,7 @@ pub fn differences(subject: &Subject, files: &Files) -> Result<BTreeMap<String, 
         if !subject.manifest.files.contains_key(path) {
             return Err(consistent::invalid(&subject.name, format!("files: there is no hash of {path}")));
         }
-        let Some(given) = files.get(path).filter(|_| path != STORED) else { continue };
+        let Some(given) = files.get(path).filter(|_| path != STORED && path != README) else { continue };
         let name = format!("{}/{path}", subject.name);
         let (given, expected) = (String::from_utf8_lossy(given), String::from_utf8_lossy(expected));
         if given == expected {

@@ -74,6 +74,12 @@ codes! {
     ASSERT_FAILED = "A012", Bug, "assertion failed";
     LANES_DISAGREE = "A013", Bug, "lanes of one store disagree";
     READ_ONLY_STORED = "A014", Bug, "store to an operand that is only read";
+    DEADLOCK = "A015", Bug, "programs wait for ever";
+    LANES_EXCHANGE = "A016", Bug, "lanes exchange a value without a barrier";
+    FALSE_HINT = "A017", Bug, "a promise about a value does not hold";
+    FALSE_ASSUMPTION = "A018", Bug, "an assumption does not hold";
+    MIXED_ACCESS = "A019", Bug, "a plain access meets an atomic one";
+    MISALIGNED = "A020", Bug, "misaligned address";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

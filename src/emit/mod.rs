@@ -36,6 +36,7 @@ use crate::template::BoundKernel;
 pub use changes::{Change, changes, edited};
 pub use layers::{Samples, computed, numerics_seed};
 pub use manifest::{MANIFEST, digest};
+pub use readme::README;
 pub use restore::restore;
 pub use weights::STORED;
 pub use write::{abandon, may_write, paths, read, replace, write};
@@ -92,7 +93,7 @@ pub fn suite(plan: &Plan, options: &EmitOptions) -> diag::Result<Files> {
     files.insert("compile.py".to_owned(), compile::text().into_bytes());
     files.insert("requirements.txt".to_owned(), include_bytes!("text/requirements.txt").to_vec());
     weights::add(plan, options, &mut files)?;
-    files.insert("README.md".to_owned(), readme::text(plan, options, &files).into_bytes());
+    files.insert(README.to_owned(), readme::text(plan, options, &files).into_bytes());
     let manifest = manifest::text(plan, options, &files);
     files.insert(MANIFEST.to_owned(), manifest.into_bytes());
     Ok(files)

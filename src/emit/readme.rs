@@ -8,6 +8,9 @@ use crate::select::plan::Plan;
 use crate::shape;
 use crate::tolerance::Precision;
 
+/// For people: nothing depends on its text.
+pub const README: &str = "README.md";
+
 /// The whole text.
 pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     let graph = &plan.imported;

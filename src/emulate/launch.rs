@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
 use crate::tensor::Storage;
 
@@ -21,6 +22,10 @@ pub struct Buffer {
     pub undefined: Option<Bits>,
     /// Launches may not store to it.
     pub read_only: bool,
+    /// Its address. No other buffer lies nearer than a page.
+    pub base: i64,
+    /// The elements' type where it was told; launches say it by their parameters.
+    pub dtype: Option<DType>,
 }
 
 /// One bit an element.
@@ -79,6 +84,18 @@ pub struct Checks {
     pub wrapped: bool,
     /// Protected buffers are not stored to (A014).
     pub read_only: bool,
+    /// Some program can go on at any time (A015). Switched off, programs that wait for ever are left where they are.
+    pub deadlock: bool,
+    /// Lanes of a program exchange values through memory only across a barrier (A016).
+    pub exchange: bool,
+    /// What the program promises of values holds (A017).
+    pub hints: bool,
+    /// What the program assumes holds (A018).
+    pub assumptions: bool,
+    /// No plain access meets an atomic one of another program (A019).
+    pub mixed: bool,
+    /// Addresses are multiples of the size of what is accessed (A020).
+    pub alignment: bool,
     /// Assertions of the kernel hold (A012).
     pub asserts: bool,
     /// Every element of a view is written in the end (A006), for who asks with [`crate::emulate::coverage`].
@@ -96,6 +113,12 @@ impl Default for Checks {
             division: true,
             wrapped: true,
             read_only: true,
+            deadlock: true,
+            exchange: true,
+            hints: true,
+            assumptions: true,
+            mixed: true,
+            alignment: true,
             asserts: true,
             coverage: true,
         }

@@ -5,9 +5,14 @@
 //! stores to a journal, which is committed in program order when its batch is done. Either way
 //! every line passes [`Committer::write`], so race detection sees one order.
 
-use super::check::race::{Conflict, Shadows};
+use super::check::race::{Conflict, Shadows, Touch};
 use super::launch::{Bits, Buffer, BufferId, Memory};
+use crate::dtype::DType;
 use crate::tensor::Storage;
+
+/// Where addresses begin, and how far buffers lie apart.
+const FIRST: i64 = 0x7f00_0000_0000;
+const PAGE: i64 = 4096;
 
 impl Bits {
     /// `len` bits, all set.
@@ -49,17 +54,30 @@ impl Bits {
 
 impl Memory {
     /// A buffer that nothing has written yet (`torch.empty`).
-    pub fn allocate(&mut self, name: impl Into<String>, dtype: crate::dtype::DType, len: usize) -> BufferId {
-        self.push(name, Storage::zeros(dtype.carrier(), len), Some(Bits::ones(len)))
+    pub fn allocate(&mut self, name: impl Into<String>, dtype: DType, len: usize) -> BufferId {
+        self.push(name, Storage::zeros(dtype.carrier(), len), Some(Bits::ones(len)), Some(dtype))
     }
 
     /// A buffer whose elements are all defined.
     pub fn insert(&mut self, name: impl Into<String>, lanes: Storage) -> BufferId {
-        self.push(name, lanes, None)
+        self.push(name, lanes, None, None)
     }
 
-    fn push(&mut self, name: impl Into<String>, lanes: Storage, undefined: Option<Bits>) -> BufferId {
-        self.buffers.push(Buffer { name: name.into(), lanes, undefined, read_only: false });
+    /// A buffer of a type, whose elements are all defined.
+    pub fn insert_as(&mut self, name: impl Into<String>, dtype: DType, lanes: Storage) -> BufferId {
+        self.push(name, lanes, None, Some(dtype))
+    }
+
+    /// The address of a buffer's first element, as its `data_ptr()` would give it.
+    pub fn address(&self, id: BufferId) -> i64 {
+        self.buffers[id.0].base
+    }
+
+    fn push(&mut self, name: impl Into<String>, lanes: Storage, undefined: Option<Bits>, dtype: Option<DType>) -> BufferId {
+        // Room for elements of any size, so that a buffer's address does not depend on their type.
+        let end = self.buffers.last().map_or(FIRST, |last| last.base + last.lanes.len() as i64 * 8);
+        let base = (end / PAGE + 2) * PAGE;
+        self.buffers.push(Buffer { name: name.into(), lanes, undefined, read_only: false, base, dtype });
         BufferId(self.buffers.len() - 1)
     }
 
@@ -168,9 +186,9 @@ pub struct Committer<'m> {
 }
 
 impl Committer<'_> {
-    pub fn write(&mut self, program: u32, buffer: BufferId, start: usize, line: Line<'_>) -> Result<(), Conflict> {
+    pub fn write(&mut self, touch: Touch, buffer: BufferId, start: usize, line: Line<'_>) -> Result<(), Conflict> {
         let len = line.lanes();
-        self.shadows.write(program, buffer, start, len)?;
+        self.shadows.write(touch, buffer, start, len)?;
         let target = &mut self.memory.buffers[buffer.0];
         if let Some(bits) = &mut target.undefined {
             bits.clear(start, len);
@@ -193,7 +211,7 @@ impl Committer<'_> {
     pub fn commit(&mut self, program: u32, journal: &Journal, entries: std::ops::Range<usize>) -> Result<(), Conflict> {
         for entry in &journal.entries[entries] {
             let line = journal.line(entry, &self.memory.buffers[entry.buffer.0].lanes);
-            self.write(program, entry.buffer, entry.start, line)?;
+            self.write(Touch::by(program), entry.buffer, entry.start, line)?;
         }
         Ok(())
     }
@@ -241,9 +259,9 @@ impl Port<'_> {
         }
     }
 
-    pub fn write(&mut self, program: u32, buffer: BufferId, start: usize, line: Line<'_>) -> Result<(), Conflict> {
+    pub fn write(&mut self, touch: Touch, buffer: BufferId, start: usize, line: Line<'_>) -> Result<(), Conflict> {
         match self {
-            Port::Direct(committer) => committer.write(program, buffer, start, line),
+            Port::Direct(committer) => committer.write(touch, buffer, start, line),
             Port::Journalled { journal, .. } => {
                 journal.push(buffer, start, line);
                 Ok(())
@@ -254,10 +272,33 @@ impl Port<'_> {
 
     /// Notes a read for race detection; only launches that read what they write keep such notes.
     #[inline]
-    pub fn read(&mut self, program: u32, buffer: BufferId, start: usize, len: usize) -> Result<(), Conflict> {
+    pub fn read(&mut self, touch: Touch, buffer: BufferId, start: usize, len: usize) -> Result<(), Conflict> {
         match self {
-            Port::Direct(committer) => committer.shadows.read(program, buffer, start, len),
+            Port::Direct(committer) => committer.shadows.read(touch, buffer, start, len),
             Port::Journalled { .. } | Port::Closed => Ok(()),
+        }
+    }
+
+    /// All buffers.
+    pub fn memory(&self) -> &Memory {
+        match self {
+            Port::Direct(committer) => committer.memory,
+            Port::Journalled { memory, .. } => memory,
+            Port::Closed => unreachable!("invariant: a machine runs with its port open"),
+        }
+    }
+
+    /// An atomic operation begins: what others released at this place is known from here on.
+    pub fn acquire(&mut self, program: u32, buffer: BufferId, element: Option<usize>) {
+        if let Port::Direct(Committer { shadows: Shadows { order: Some(order), .. }, .. }) = self {
+            order.acquire(program, buffer, element);
+        }
+    }
+
+    /// An atomic operation ends: who acquires this place later knows what the program did so far.
+    pub fn release(&mut self, program: u32, buffer: BufferId, element: Option<usize>) {
+        if let Port::Direct(Committer { shadows: Shadows { order: Some(order), .. }, .. }) = self {
+            order.release(program, buffer, element);
         }
     }
 

@@ -16,9 +16,11 @@
 
 pub mod check;
 pub mod exec;
+pub mod fair;
 pub mod launch;
 pub mod memory;
 pub mod observe;
+pub mod ptx;
 pub mod replay;
 pub mod schedule;
 pub mod simd;
@@ -35,9 +37,9 @@ pub use launch::{Arg, Buffer, BufferId, Checks, Memory, Options, RunReport, View
 pub use tape::Program;
 
 use crate::diag::{self, Diagnostic, codes};
-use crate::dtype::Carrier;
+use crate::dtype::{Carrier, DType};
 use crate::kernel::ir::Elem;
-use check::race::Shadows;
+use check::race::{Shadows, Told, Watched};
 use exec::Launch;
 use memory::{Committer, Journal};
 use view::Extent;
@@ -67,20 +69,18 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
             Arg::Int(_) | Arg::Float(_) => param.name.to_string(),
         })
         .collect();
-    let (loaded, stored) = (buffers(args, &program.loads), buffers(args, &program.stores));
-    let in_place = stored.iter().any(|id| loaded.contains(id));
-    let watched: Vec<_> = if options.checks.races {
-        stored.iter().map(|&id| (id, memory.buffers[id.0].lanes.len(), loaded.contains(&id))).collect()
-    } else {
-        Vec::new()
-    };
-    let shadows = Shadows::new(memory.buffers.len(), watched.into_iter());
+    let access = Accesses::new(program, memory, args);
+    let stored: Vec<BufferId> = (0..memory.buffers.len()).map(BufferId).filter(|&id| access.stores(id)).collect();
+    let talk = program.uses.programs_talk();
+    let in_place = talk || stored.iter().any(|&id| access.loads(id));
+    let shadows = shadows(&access, memory, &stored, talk, only_programs(options, programs), options.checks);
     let cancel = options.cancel.as_deref();
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
     let only = options.only.as_deref();
-    let launch = Launch { program, grid, args, extents, names, checks, fuel, memory: memory_limit, only, cancel };
+    let dtypes = dtypes(program, memory, args);
+    let launch = Launch { program, grid, args, extents, names, dtypes, checks, fuel, memory: memory_limit, only, cancel };
     let tape = if options.dense { &program.dense } else { &program.lazy };
-    let programs = only.map_or(programs, |only| only.partition_point(|&p| p < programs) as u32);
+    let programs = only_programs(options, programs);
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
     let outcome = {
         let committer = Committer { memory: &mut *memory, shadows, undo: in_place.then(Journal::default) };
@@ -104,6 +104,77 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
 pub fn is_in_place(program: &Program, args: &[Arg]) -> bool {
     let loaded = buffers(args, &program.loads);
     buffers(args, &program.stores).iter().any(|id| loaded.contains(id))
+}
+
+/// How many of a grid's programs run.
+fn only_programs(options: &Options, programs: u32) -> u32 {
+    options.only.as_deref().map_or(programs, |only| only.partition_point(|&p| p < programs) as u32)
+}
+
+/// By buffer: what a launch may do with it.
+struct Accesses {
+    plain_loads: Vec<bool>,
+    plain_stores: Vec<bool>,
+    atomics: Vec<bool>,
+    other_loads: Vec<bool>,
+}
+
+impl Accesses {
+    fn new(program: &Program, memory: &Memory, args: &[Arg]) -> Accesses {
+        let [loads_anywhere, stores_anywhere, atomics_anywhere] = program.uses.anywhere();
+        let by_buffer = |flags: &[bool], anywhere: bool| {
+            let mut all = vec![anywhere; memory.buffers.len()];
+            buffers(args, flags).into_iter().for_each(|id| all[id.0] = true);
+            all
+        };
+        Accesses {
+            plain_loads: by_buffer(&program.uses.plain_loads(), loads_anywhere),
+            plain_stores: by_buffer(&program.uses.plain_stores(), stores_anywhere),
+            atomics: by_buffer(&program.uses.atomics(), atomics_anywhere),
+            other_loads: by_buffer(&program.loads, loads_anywhere),
+        }
+    }
+
+    fn loads(&self, id: BufferId) -> bool {
+        self.other_loads[id.0]
+    }
+
+    fn stores(&self, id: BufferId) -> bool {
+        self.plain_stores[id.0] || self.atomics[id.0]
+    }
+}
+
+/// What is kept to find programs and lanes that meet. A buffer that is touched by atomics alone needs nothing.
+fn shadows(access: &Accesses, memory: &Memory, stored: &[BufferId], talk: bool, programs: u32, checks: Checks) -> Shadows {
+    let told = Told { plain: checks.races, mixed: checks.mixed };
+    let watched = |&id: &BufferId| {
+        let (loads, stores, atomics) = (access.plain_loads[id.0], access.plain_stores[id.0], access.atomics[id.0]);
+        let between = told.plain || told.mixed && atomics;
+        let lanes = checks.exchange && loads && stores;
+        let watched = Watched { writes: (between || lanes) && (stores || atomics && loads), reads: loads, lanes };
+        (id, memory.buffers[id.0].lanes.len(), watched)
+    };
+    let few = !talk || programs <= check::order::MANY;
+    let watched: Vec<_> = stored.iter().map(watched).filter(|(_, _, watched)| watched.writes && few).collect();
+    let synchronise = talk && !watched.is_empty();
+    Shadows::new(memory.buffers.len(), watched.into_iter(), synchronise, told)
+}
+
+/// By buffer: the type of its elements, as the parameters of the launch say it, or who made it.
+fn dtypes(program: &Program, memory: &Memory, args: &[Arg]) -> std::sync::Arc<[DType]> {
+    let carried = |carrier: Carrier| match carrier {
+        Carrier::F32 => DType::F32,
+        Carrier::F64 => DType::F64,
+        Carrier::I64 => DType::I64,
+        Carrier::Bool => DType::Bool,
+    };
+    let mut all: Vec<DType> = memory.buffers.iter().map(|b| b.dtype.unwrap_or_else(|| carried(b.lanes.carrier()))).collect();
+    for (arg, param) in args.iter().zip(&program.kernel.params) {
+        if let (Arg::Pointer(view), Elem::Ptr(dtype)) = (arg, program.kernel.ty(param.value).elem) {
+            all[view.buffer.0] = dtype;
+        }
+    }
+    all.into()
 }
 
 /// The buffers of the arguments that have a flag.

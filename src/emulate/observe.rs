@@ -4,17 +4,18 @@
 //! there lane by lane; the fast path knows nothing of it. An observer sees each instruction before and after it is executed
 //! ([`Sight`]), and may end the run.
 //!
-//! Does not see: what the combine function of a reduction does, and programs that wait for each other, which never meet here.
+//! Does not see: what the combine function of a reduction does, accesses by pointers that are seen as another type or are
+//! addresses, and programs that wait for each other, which never meet here.
 
 use std::sync::Arc;
 
-use super::check::race::Shadows;
+use super::check::race::{Shadows, Told};
 use super::exec::shape::materialise;
 use super::exec::{Launch, Machine, Stop};
 use super::launch::{Arg, Memory, Options};
 use super::memory::{Committer, Port};
 use super::tape::{Code, Instruction, Program, Slot};
-use super::value::{Cell, Floats, taint};
+use super::value::{Cell, Floats, Origin, taint};
 use super::view::Extent;
 use crate::diag::{self, Diagnostic, codes};
 use crate::kernel::ir::{Elem, Type};
@@ -53,11 +54,12 @@ pub enum Lanes {
     Pointers(Arc<str>, Vec<i64>),
 }
 
-/// What a load or store touches.
+/// What a load, store or atomic touches.
 #[derive(Clone, Debug)]
 pub struct Touched {
     /// The kernel parameter that the address comes from.
     pub parameter: usize,
+    /// Also an atomic that writes.
     pub store: bool,
     pub elem: Elem,
     pub shape: Vec<usize>,
@@ -126,7 +128,11 @@ impl Sight<'_, '_> {
                 Floats::F64(lanes) => lanes.to_vec(),
             }),
             Cell::Ptrs(block) => {
-                let name = self.machine.launch.program.kernel.params[block.arg as usize].name.clone();
+                let params = &self.machine.launch.program.kernel.params;
+                let name = match Origin::of(block.arg) {
+                    Origin::Argument(arg) | Origin::Cast { arg: Some(arg), pointee: _ } => params[arg].name.clone(),
+                    Origin::Cast { arg: None, pointee: _ } => Arc::from("address"),
+                };
                 Lanes::Pointers(name, block.offsets.values().into_owned())
             }
             Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => return None,
@@ -139,9 +145,11 @@ impl Sight<'_, '_> {
         let (ptr, mask, elem, shape, store) = match &self.instruction.code {
             Code::LoadLanes(ptr, mask, _, elem, shape) => (*ptr, *mask, *elem, shape.to_vec(), false),
             Code::StoreLanes(ptr, _, mask, elem, shape) => (*ptr, *mask, *elem, shape.to_vec(), true),
+            Code::Atomic(atomic) => (atomic.ptr, atomic.mask, atomic.elem, atomic.shape.to_vec(), atomic.value.is_some()),
             _ => return None,
         };
-        let (parameter, elements, active) = self.machine.addresses(ptr, mask, &shape);
+        let (origin, elements, active) = self.machine.addresses(ptr, mask, &shape);
+        let Origin::Argument(parameter) = origin else { return None };
         Some(Touched { parameter, store, elem, shape, elements, active })
     }
 
@@ -177,7 +185,9 @@ pub fn observe(
         Arg::Pointer(view) => memory.buffers[view.buffer.0].name.clone(),
         Arg::Int(_) | Arg::Float(_) => param.name.to_string(),
     });
+    let dtypes = super::dtypes(program, memory, args);
     let launch = Launch {
+        dtypes,
         program,
         grid,
         args,
@@ -189,12 +199,12 @@ pub fn observe(
         only: None,
         cancel: options.cancel.as_deref(),
     };
-    let shadows = Shadows::new(memory.buffers.len(), std::iter::empty());
+    let shadows = Shadows::new(memory.buffers.len(), std::iter::empty(), false, Told { plain: false, mixed: false });
     let mut machine = Machine::new(&launch, &program.dense, Port::Direct(Committer { memory, shadows, undo: None }));
     machine.explain = true;
     let told = |stop: Stop| match stop {
         Stop::Fault(diagnostic) => diagnostic,
-        Stop::Suspect => {
+        Stop::Suspect | Stop::Yield => {
             Box::new(Diagnostic::new(&codes::INTERNAL, "a program is suspect on the dense tape, and nothing says why"))
         }
     };

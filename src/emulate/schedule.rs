@@ -1,8 +1,9 @@
 //! Running a grid: programs in order on one thread, or batches of programs on several, committed in
 //! order. Outcomes do not depend on the number of threads.
 //!
-//! A launch that reads a buffer which it also writes runs on one thread, directly on memory: a
-//! program must see its own stores, and only one order of programs is worth reporting races in.
+//! A launch that reads a buffer which it also writes, or whose programs talk to each other, runs on one thread,
+//! directly on memory: a program must see its own stores, and only one order of programs is worth reporting races in.
+//! A program that waits there lets the others run (`fair`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::exec::{Launch, Machine, Parts, Stop};
+use super::fair::Fair;
 use super::launch::{Memory, RunReport};
 use super::memory::{Committer, Journal, Port};
 use super::replay::replay;
@@ -37,12 +39,12 @@ fn prepare<'l>(
     let mut tape = tape;
     loop {
         let port = Port::Journalled { memory, journal: Journal::default() };
-        let short = Launch { extents: launch.extents.clone(), names: Vec::new(), ..*launch };
+        let short = Launch { extents: launch.extents.clone(), names: Vec::new(), dtypes: launch.dtypes.clone(), ..*launch };
         let mut machine = Machine::new(&short, tape, port);
         match machine.prepare() {
             Ok(()) => return Ok((tape, machine.launch_cells())),
             Err(Stop::Suspect) if tape.lazy => tape = &launch.program.dense,
-            Err(Stop::Suspect) => {
+            Err(Stop::Suspect | Stop::Yield) => {
                 return Err(Box::new(diag::Diagnostic::new(&diag::codes::INTERNAL, "the dense launch part is suspect")));
             }
             Err(Stop::Fault(diagnostic)) => return Err(diagnostic),
@@ -61,6 +63,8 @@ pub fn run_direct<'l>(
     let (tape, cells) = prepare(launch, tape, committer.memory)?;
     let mut machine = Machine::new(launch, tape, Port::Direct(committer));
     machine.adopt(cells);
+    machine.talk.may_wait = true;
+    let mut fair = Fair::new(launch);
     for program in (0..programs).map(|n| launch.nth(n)) {
         if let Port::Direct(Committer { undo: Some(undo), .. }) = &mut machine.port {
             undo.clear();
@@ -68,17 +72,24 @@ pub fn run_direct<'l>(
         match machine.run(program) {
             Ok(()) => {}
             Err(Stop::Fault(diagnostic)) => return Err(diagnostic),
-            Err(Stop::Suspect) => {
+            Err(Stop::Suspect | Stop::Yield) => {
                 let mut port = std::mem::replace(&mut machine.port, Port::Closed);
                 if let Port::Direct(committer) = &mut port {
                     committer.roll_back();
                 }
                 let (port, outcome) = replay(launch, port, program, &mut machine.report);
-                outcome?;
                 machine.port = port;
+                if let Some(waiting) = outcome? {
+                    fair.wait(waiting)?;
+                }
             }
         }
+        if fair.is_crowded() {
+            fair.round(&mut machine.port)?;
+        }
     }
+    fair.finish(&mut machine.port)?;
+    fair.count(&mut machine.report);
     add(report, &machine.report);
     Ok(())
 }
@@ -141,10 +152,10 @@ fn replay_committed(
     program: u32,
     report: &mut RunReport,
 ) -> (super::check::race::Shadows, diag::Result<()>) {
-    let short = Launch { extents: launch.extents.clone(), names: launch.names.clone(), ..*launch };
+    let short = launch.shortened();
     let (port, outcome) = replay(&short, Port::Direct(committer), program, report);
     match port {
-        Port::Direct(committer) => (committer.shadows, outcome),
+        Port::Direct(committer) => (committer.shadows, outcome.map(|_| ())),
         Port::Journalled { .. } | Port::Closed => unreachable!("invariant: a replay gives back the port it was given"),
     }
 }
@@ -157,7 +168,7 @@ fn run_share(
     worker: &mut Option<(Parts, Journal)>,
     programs: Range<u32>,
 ) -> Vec<Ran> {
-    let short = Launch { extents: launch.extents.clone(), names: launch.names.clone(), ..*launch };
+    let short = launch.shortened();
     let mut machine = match worker.take() {
         None => {
             let mut machine = Machine::new(&short, tape, Port::Journalled { memory, journal: Journal::default() });
@@ -183,7 +194,7 @@ fn run_share(
                     journal.truncate(mark);
                 }
                 match stop {
-                    Stop::Suspect => outcomes.push(Ran::Suspect),
+                    Stop::Suspect | Stop::Yield => outcomes.push(Ran::Suspect),
                     Stop::Fault(diagnostic) => {
                         outcomes.push(Ran::Fault(diagnostic));
                         break;

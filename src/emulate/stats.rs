@@ -8,7 +8,9 @@
 //! * *FLOPs*: 2·m·n·k of a dot, 2 of a fused multiply-add, 1 of any other float operation or function, for every lane of a block,
 //!   masked or not, as the machine computes it. Reductions: lanes − results.
 //!
-//! Does not count: caches, bank conflicts, atomics, what a compiler hoists, merges or vectorises beyond a warp.
+//! An atomic counts as a store.
+//!
+//! Does not count: caches, bank conflicts, accesses by pointers that are seen as another type, what a compiler hoists, merges or vectorises beyond a warp.
 
 use std::collections::BTreeMap;
 

@@ -26,11 +26,13 @@
 //!
 //! Not in here: memory spaces, layouts. The IR describes values, not a machine.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::libdevice::Symbol;
 use crate::dtype::DType;
 use crate::source::{SourceFile, Span};
 
@@ -195,6 +197,8 @@ pub enum IntBinary {
     MinU,
     MaxS,
     MaxU,
+    /// The upper half of the unsigned product (`tt.mulhiui`).
+    MulHiU,
 }
 
 /// IEEE arithmetic, rounded to the element type after each operation.
@@ -276,6 +280,8 @@ pub enum CastKind {
     FloatExt,
     /// Round to nearest even; also between two formats of one width (bf16 and f16, the fp8 formats).
     FloatTrunc,
+    /// As `FloatTrunc`, towards zero.
+    FloatTruncZero,
     Bitcast,
     /// A pointer as its address, an i64.
     PtrToInt,
@@ -323,6 +329,46 @@ pub enum DotPrecision {
     Tf32x3,
     Bf16x3,
     Bf16x6,
+}
+
+/// The format of an operand of [`DotScaled`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScaledFormat {
+    E2M1,
+    E4M3,
+    E5M2,
+    BF16,
+    F16,
+}
+
+/// `tt.dot_scaled`: a dot of blocks that share a scale of 2^(s − 127) among 32 elements along K (16 for scales
+/// in e4m3, which are factors themselves).
+///
+/// E2M1 operands are bytes of two elements, the low half first, along K or, without `k_pack`, along M or N.
+/// Scales have the shape [M, K/32] of A and [N, K/32] of B.
+#[derive(Clone, Debug)]
+pub struct DotScaled {
+    pub a: Value,
+    pub a_scale: Option<Value>,
+    pub a_format: ScaledFormat,
+    pub b: Value,
+    pub b_scale: Option<Value>,
+    pub b_format: ScaledFormat,
+    pub acc: Value,
+    pub fast_math: bool,
+    pub a_k_pack: bool,
+    pub b_k_pack: bool,
+}
+
+/// The text of a `tt.elementwise_inline_asm`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct InlineAsm {
+    pub text: String,
+    /// LLVM's constraint string: outputs, then inputs.
+    pub constraints: String,
+    /// Elements that one run of the text takes.
+    pub pack: u32,
+    pub pure: bool,
 }
 
 /// A region of one block: arguments, instructions, and the values it yields.
@@ -420,6 +466,54 @@ pub enum InstKind {
         axis: u8,
         combine: Region,
     },
+    /// `tt.dot_scaled`.
+    DotScaled(Box<DotScaled>),
+    /// `tt.scan {axis, reverse}`: lane i becomes the combination of lanes 0 to i along an axis (of i to the last
+    /// one when reversed), one after the other. The region is that of a reduce.
+    Scan {
+        operands: SmallVec<[Value; 1]>,
+        axis: u8,
+        reverse: bool,
+        combine: Region,
+    },
+    /// `tt.gather source[index] {axis}`: the lane that the index names along an axis.
+    Gather {
+        source: Value,
+        index: Value,
+        axis: u8,
+    },
+    /// `tt.histogram value, mask?`: how often 0, 1, … occur, i32.
+    Histogram {
+        value: Value,
+        mask: Option<Value>,
+    },
+    /// `tt.join a, b`: a new last axis of size 2.
+    Join(Value, Value),
+    /// `tt.split`: two results, the halves of a last axis of size 2.
+    Split(Value),
+    /// `tt.cat a, b`: one behind the other along the first axis.
+    Cat(Value, Value),
+    /// `tt.unsplat`: the only lane.
+    Unsplat(Value),
+    /// `tt.clampf value, min, max`: NaN is kept, or gives `min`.
+    ClampFloat {
+        value: Value,
+        min: Value,
+        max: Value,
+        keeps_nan: bool,
+    },
+    /// `math.absi`.
+    AbsInt(Value),
+    /// `tt.extern_elementwise`: a function of libdevice.
+    Extern {
+        symbol: Symbol,
+        operands: SmallVec<[Value; 2]>,
+    },
+    /// `tt.elementwise_inline_asm`.
+    InlineAsm {
+        asm: Arc<InlineAsm>,
+        operands: Vec<Value>,
+    },
     /// `scf.for i = lower to upper step s iter_args`: the region's first argument is `i`, the
     /// others are the carried values; it yields the next carried values.
     For {
@@ -500,6 +594,9 @@ pub struct Kernel {
     pub values: Vec<ValueData>,
     /// The entry comes first and takes no arguments.
     pub blocks: Vec<Block>,
+    /// Integers that are meant to wrap (`sanitize_overflow=False`, random numbers): wrapping is no fault of theirs.
+    /// The text does not say it: what is read back has none.
+    pub wraps: HashSet<Value>,
     /// What the spans point into: the Python file, or the TTIR text.
     pub source: Arc<SourceFile>,
 }

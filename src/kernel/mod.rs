@@ -1,10 +1,11 @@
 //! Python source → specialised, typed block IR → `Verified<Kernel>`, which is all that `emulate`
 //! takes. Works on a bare file and knows nothing of graphs.
 //!
-//! `ir` is the language; `lower` makes it from Python; `print` and `parse` are its text (TTIR
+//! `ir` is the language, `libdevice` a table of the functions it calls; `lower` makes it from Python; `print` and `parse` are its text (TTIR
 //! syntax); `verify` checks every invariant and hands out [`Verified`]; `passes` simplifies, over `walk`.
 
 pub mod ir;
+pub mod libdevice;
 pub mod lower;
 pub mod parse;
 pub mod passes;

@@ -2,7 +2,7 @@
 //!
 //! The matches are exhaustive: a new kind of instruction fails to compile here first.
 
-use super::ir::{Inst, InstKind, Region, Terminator, Value};
+use super::ir::{Inst, InstKind, Region, Terminator, Value, ValueData};
 
 /// The operands in printing order; what regions use is not included.
 pub fn operands(kind: &InstKind) -> Vec<Value> {
@@ -36,7 +36,18 @@ pub fn operands(kind: &InstKind) -> Vec<Value> {
         InstKind::Fma(a, b, c)
         | InstKind::Select { condition: a, then: b, other: c }
         | InstKind::Dot { a, b, acc: c, precision: _ } => vec![*a, *b, *c],
-        InstKind::Reduce { operands, axis: _, combine: _ } => operands.to_vec(),
+        InstKind::Reduce { operands, axis: _, combine: _ } | InstKind::Scan { operands, axis: _, reverse: _, combine: _ } => {
+            operands.to_vec()
+        }
+        InstKind::DotScaled(dot) => {
+            [Some(dot.a), dot.a_scale, Some(dot.b), dot.b_scale, Some(dot.acc)].into_iter().flatten().collect()
+        }
+        InstKind::Gather { source: a, index: b, axis: _ } | InstKind::Join(a, b) | InstKind::Cat(a, b) => vec![*a, *b],
+        InstKind::Histogram { value, mask } => [Some(*value), *mask].into_iter().flatten().collect(),
+        InstKind::Split(v) | InstKind::Unsplat(v) | InstKind::AbsInt(v) => vec![*v],
+        InstKind::ClampFloat { value, min, max, keeps_nan: _ } => vec![*value, *min, *max],
+        InstKind::Extern { symbol: _, operands } => operands.to_vec(),
+        InstKind::InlineAsm { asm: _, operands } => operands.clone(),
         InstKind::For { lower, upper, step, init, body: _ } => [&[*lower, *upper, *step], init.as_slice()].concat(),
         InstKind::If { condition, then: _, otherwise: _ } => vec![*condition],
         InstKind::While { init, before: _, after: _ } => init.clone(),
@@ -75,7 +86,21 @@ pub fn operands_mut(kind: &mut InstKind, mut f: impl FnMut(&mut Value)) {
         InstKind::Fma(a, b, c)
         | InstKind::Select { condition: a, then: b, other: c }
         | InstKind::Dot { a, b, acc: c, precision: _ } => [a, b, c].into_iter().for_each(f),
-        InstKind::Reduce { operands, axis: _, combine: _ } => operands.iter_mut().for_each(f),
+        InstKind::Reduce { operands, axis: _, combine: _ } | InstKind::Scan { operands, axis: _, reverse: _, combine: _ } => {
+            operands.iter_mut().for_each(f)
+        }
+        InstKind::DotScaled(dot) => {
+            let operands = [Some(&mut dot.a), dot.a_scale.as_mut(), Some(&mut dot.b), dot.b_scale.as_mut(), Some(&mut dot.acc)];
+            operands.into_iter().flatten().for_each(f);
+        }
+        InstKind::Gather { source: a, index: b, axis: _ } | InstKind::Join(a, b) | InstKind::Cat(a, b) => {
+            [a, b].into_iter().for_each(f);
+        }
+        InstKind::Histogram { value, mask } => [Some(value), mask.as_mut()].into_iter().flatten().for_each(f),
+        InstKind::Split(v) | InstKind::Unsplat(v) | InstKind::AbsInt(v) => f(v),
+        InstKind::ClampFloat { value, min, max, keeps_nan: _ } => [value, min, max].into_iter().for_each(f),
+        InstKind::Extern { symbol: _, operands } => operands.iter_mut().for_each(f),
+        InstKind::InlineAsm { asm: _, operands } => operands.iter_mut().for_each(f),
         InstKind::For { lower, upper, step, init, body: _ } => [lower, upper, step].into_iter().chain(init).for_each(f),
         InstKind::If { condition, then: _, otherwise: _ } => f(condition),
         InstKind::While { init, before: _, after: _ } => init.iter_mut().for_each(f),
@@ -85,7 +110,9 @@ pub fn operands_mut(kind: &mut InstKind, mut f: impl FnMut(&mut Value)) {
 /// The regions of an instruction, in printing order.
 pub fn regions(kind: &InstKind) -> Vec<&Region> {
     match kind {
-        InstKind::Reduce { operands: _, axis: _, combine } => vec![combine],
+        InstKind::Reduce { operands: _, axis: _, combine } | InstKind::Scan { operands: _, axis: _, reverse: _, combine } => {
+            vec![combine]
+        }
         InstKind::For { lower: _, upper: _, step: _, init: _, body } => vec![body],
         InstKind::If { condition: _, then, otherwise } => vec![then, otherwise],
         InstKind::While { init: _, before, after } => vec![before, after],
@@ -110,6 +137,17 @@ pub fn regions(kind: &InstKind) -> Vec<&Region> {
         | InstKind::Select { condition: _, then: _, other: _ }
         | InstKind::Cast(..)
         | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
         | InstKind::Assert { condition: _, message: _ }
         | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
         | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
@@ -122,7 +160,9 @@ pub fn regions(kind: &InstKind) -> Vec<&Region> {
 /// The regions of an instruction, to change them.
 pub fn regions_mut(kind: &mut InstKind) -> Vec<&mut Region> {
     match kind {
-        InstKind::Reduce { operands: _, axis: _, combine } => vec![combine],
+        InstKind::Reduce { operands: _, axis: _, combine } | InstKind::Scan { operands: _, axis: _, reverse: _, combine } => {
+            vec![combine]
+        }
         InstKind::For { lower: _, upper: _, step: _, init: _, body } => vec![body],
         InstKind::If { condition: _, then, otherwise } => vec![then, otherwise],
         InstKind::While { init: _, before, after } => vec![before, after],
@@ -147,6 +187,17 @@ pub fn regions_mut(kind: &mut InstKind) -> Vec<&mut Region> {
         | InstKind::Select { condition: _, then: _, other: _ }
         | InstKind::Cast(..)
         | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
         | InstKind::Assert { condition: _, message: _ }
         | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
         | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
@@ -183,6 +234,18 @@ pub fn touches_memory(kind: &InstKind) -> bool {
         | InstKind::Select { condition: _, then: _, other: _ }
         | InstKind::Cast(..)
         | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
         | InstKind::Reduce { operands: _, axis: _, combine: _ }
         | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
         | InstKind::If { condition: _, then: _, otherwise: _ }
@@ -221,11 +284,73 @@ pub fn orders_memory(kind: &InstKind) -> bool {
         | InstKind::Select { condition: _, then: _, other: _ }
         | InstKind::Cast(..)
         | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
         | InstKind::Reduce { operands: _, axis: _, combine: _ }
         | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
         | InstKind::If { condition: _, then: _, otherwise: _ }
         | InstKind::While { init: _, before: _, after: _ }
         | InstKind::Assert { condition: _, message: _ }
+        | InstKind::Assume(_) => false,
+    }
+}
+
+/// Whether lanes of a program take values from one another, so that compiled code makes them wait for each other.
+/// A block of values that changes its shape or order goes through shared memory, or may; one of indices does not.
+pub fn joins_lanes(inst: &Inst, values: &[ValueData]) -> bool {
+    match &inst.kind {
+        InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Reduce { operands: _, axis: _, combine: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_) => true,
+        InstKind::ExpandDims { value, axis: _ }
+        | InstKind::Trans { value, order: _ }
+        | InstKind::Reshape(value)
+        | InstKind::Join(value, _)
+        | InstKind::Split(value) => values[value.0 as usize].ty.elem.is_float(),
+        InstKind::ProgramId { axis: _ }
+        | InstKind::NumPrograms { axis: _ }
+        | InstKind::Constant(_)
+        | InstKind::MakeRange { start: _, end: _ }
+        | InstKind::Splat(_)
+        | InstKind::Broadcast(_)
+        | InstKind::AddPtr { ptr: _, offset: _ }
+        | InstKind::Load { ptr: _, mask: _, other: _ }
+        | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Int(..)
+        | InstKind::Float(..)
+        | InstKind::Unary(..)
+        | InstKind::Fma(..)
+        | InstKind::CompareInt(..)
+        | InstKind::CompareFloat(..)
+        | InstKind::Select { condition: _, then: _, other: _ }
+        | InstKind::Cast(..)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ }
+        | InstKind::InlineAsm { asm: _, operands: _ }
+        | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
+        | InstKind::If { condition: _, then: _, otherwise: _ }
+        | InstKind::While { init: _, before: _, after: _ }
+        | InstKind::Assert { condition: _, message: _ }
+        | InstKind::VolatileLoad { ptr: _, mask: _, other: _ }
+        | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr: _, value: _, mask: _ }
+        | InstKind::AtomicCas { order: _, scope: _, ptr: _, expected: _, value: _ }
+        | InstKind::Barrier
         | InstKind::Assume(_) => false,
     }
 }
@@ -254,9 +379,21 @@ pub fn is_pure(kind: &InstKind) -> bool {
         | InstKind::CompareFloat(..)
         | InstKind::Select { condition: _, then: _, other: _ }
         | InstKind::Cast(..)
-        | InstKind::Dot { a: _, b: _, acc: _, precision: _ } => true,
+        | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+        | InstKind::DotScaled(_)
+        | InstKind::Gather { source: _, index: _, axis: _ }
+        | InstKind::Histogram { value: _, mask: _ }
+        | InstKind::Join(..)
+        | InstKind::Split(_)
+        | InstKind::Cat(..)
+        | InstKind::Unsplat(_)
+        | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+        | InstKind::AbsInt(_)
+        | InstKind::Extern { symbol: _, operands: _ } => true,
+        InstKind::InlineAsm { asm, operands: _ } => asm.pure,
         InstKind::Load { ptr: _, mask: _, other: _ }
         | InstKind::Store { ptr: _, value: _, mask: _ }
+        | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
         | InstKind::Reduce { operands: _, axis: _, combine: _ }
         | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
         | InstKind::If { condition: _, then: _, otherwise: _ }

@@ -86,6 +86,11 @@ pub(super) fn run(
 fn arrays(files: &[GivenFile]) -> Result<Vec<Array>> {
     let read = |file: &GivenFile| {
         let name = file.path.display().to_string();
+        // A device may never end.
+        if std::fs::metadata(&file.path).is_ok_and(|found| !found.is_file()) {
+            let what = "it is no regular file";
+            return Err(Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(name).help("name a .npy file")));
+        }
         match std::fs::read(&file.path) {
             Ok(bytes) => Ok(Array { name: file.name.clone(), file: name, bytes }),
             Err(error) => {

@@ -126,11 +126,27 @@ pub(super) fn judge(
     Ok(report)
 }
 
+/// The first names of a list, and how many more there are.
+fn listed(names: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if names.len() > SHOWN {
+        text += &format!(" and {} more", names.len() - SHOWN);
+    }
+    text
+}
+
 /// Which launches are asked about.
 fn selected(subject: &Subject, only: Option<&str>) -> Result<Vec<bool>> {
     let selected: Vec<bool> = subject.launches.iter().map(|l| only.is_none_or(|f| subject.matches(l, f))).collect();
     if let Some(filter) = only.filter(|_| !selected.contains(&true)) {
-        let help = "name a kernel's file, a layer or a template of the table";
+        let templates: BTreeSet<&str> = subject.manifest.kernels.iter().map(|kernel| kernel.template.as_str()).collect();
+        let layers: Vec<&str> = subject.launches.iter().map(|launch| launch.layer.as_str()).collect();
+        let help = format!(
+            "name a kernel's file, a layer or a template; the templates are {}, the layers {}",
+            listed(&templates.into_iter().collect::<Vec<_>>()),
+            listed(&layers)
+        );
         return Err(Box::new(
             Diagnostic::new(&codes::USAGE, format!("--only `{filter}` matches nothing in {}", subject.name)).help(help),
         ));

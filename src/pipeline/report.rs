@@ -65,9 +65,37 @@ impl Report {
 
     /// Whether every kernel and the chain were verified in full.
     pub fn fully_verified(&self) -> bool {
-        let kernels = self.verdicts.iter().all(|v| v.word == Word::Verified);
-        let on_data = self.on_data.as_ref().is_none_or(|d| d.word == Word::Verified);
-        let faultless = self.problems.iter().all(|p| !p.is_error());
-        kernels && on_data && faultless && self.chain.as_ref().is_some_and(|c| c.word == Word::Verified)
+        self.not_verified().is_empty()
+    }
+
+    /// What is not verified in full, a phrase each.
+    pub fn not_verified(&self) -> Vec<String> {
+        let mut reasons = Vec::new();
+        let left_out = self.layers.iter().filter(|layer| !layer.asked).count();
+        if left_out > 0 {
+            reasons.push(format!("--only leaves {left_out} of {} launches out", self.layers.len()));
+        }
+        let mut words: Vec<Word> = self.layers.iter().filter(|l| l.asked).map(|l| self.verdicts[l.verdict].word).collect();
+        words.retain(|&word| word != Word::Verified);
+        if let Some(&first) = words.first() {
+            let same = words.iter().all(|&word| word == first);
+            let what = if same { first.as_str() } else { "not verified" };
+            reasons.push(format!("{} of {} launches {what}", words.len(), self.layers.len()));
+        }
+        match &self.chain {
+            Some(chain) if chain.word == Word::Verified => {}
+            Some(chain) => reasons.push(format!("the chain is {}", chain.word.as_str())),
+            None if left_out > 0 => {}
+            None => reasons.push("the model as a whole did not run".to_owned()),
+        }
+        if let Some(data) = self.on_data.as_ref().filter(|data| data.word != Word::Verified) {
+            reasons.push(format!("on the given data it is {}", data.word.as_str()));
+        }
+        match self.problems.iter().filter(|problem| problem.is_error()).count() {
+            0 => {}
+            1 => reasons.push("1 problem".to_owned()),
+            n => reasons.push(format!("{n} problems")),
+        }
+        reasons
     }
 }

@@ -57,7 +57,10 @@ pub(super) fn all_of(
         report.notes.push(format!("emitted by `{generator}`, not `{GENERATOR}`: torch references and tests are not compared"));
     }
     let changes = emit::changes(files).unwrap_or_default();
-    let untold = changes.iter().filter(|(path, _)| asked.checks.hashes && !told.contains(*path));
+    if let Some(change) = changes.get(emit::README) {
+        report.notes.push(format!("{} was {change} since the suite was written; nothing depends on it", emit::README));
+    }
+    let untold = changes.iter().filter(|(path, _)| asked.checks.hashes && !told.contains(*path) && *path != emit::README);
     report.problems.extend(untold.filter_map(|(path, change)| foreign(name, path, *change)));
     Ok(report)
 }

@@ -5,7 +5,11 @@ use decompose::conform::verdict::Word;
 use crate::support::decomposed;
 
 fn model(shape: &str, nodes: &str) -> String {
-    format!("<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[{shape}] x) => (float[{shape}] y) {{ {nodes} }}")
+    model_with(shape, "", nodes)
+}
+
+fn model_with(shape: &str, weights: &str, nodes: &str) -> String {
+    format!("<ir_version: 8, opset_import: [\"\" : 17]>\nmodel (float[{shape}] x) => (float[{shape}] y) {weights} {{ {nodes} }}")
 }
 
 #[test]
@@ -21,6 +25,21 @@ fn a_constant_of_the_model_is_a_note() {
         assert_eq!((found.as_slice(), report.fully_verified()), ([].as_slice(), true), "{nodes}");
         let told = |note: &String| note.starts_with("y (") && note.ends_with("is the same whatever goes into the model");
         assert!(report.notes.iter().any(told), "{nodes}: {:?}", report.notes);
+    }
+}
+
+#[test]
+fn weights_that_make_an_output_constant_are_a_note() {
+    for (weights, nodes) in [("", "y = Gemm <alpha = 0.0, transB = 1> (x, x)"), ("<float[1] k = {0.0}>", "y = Mul (x, k)")] {
+        let shape = if nodes.contains("Gemm") { "25,25" } else { "4,25" };
+        let (_guard, _, report) = decomposed(&model_with(shape, weights, nodes));
+        let found: Vec<String> = report.diagnostics().map(|d| d.to_string()).collect();
+        assert_eq!((found.as_slice(), report.fully_verified()), ([].as_slice(), true), "{nodes}");
+        assert!(
+            report.notes.iter().any(|note| note.ends_with("is the same whatever goes into the model")),
+            "{nodes}: {:?}",
+            report.notes
+        );
     }
 }
 

@@ -64,7 +64,11 @@ fn the_command_line_says_that_it_is_not_fully_verified() {
         String::from_utf8(output.stdout).unwrap()
     };
     let text = run(&[]);
-    assert!(text.contains("kernels: 1 sampled, 1 verified") && text.ends_with("not fully verified\n"), "{text}");
+    assert!(
+        text.contains("kernels: 1 sampled, 1 verified")
+            && text.ends_with("not fully verified: 1 of 2 launches sampled; the model as a whole did not run\n"),
+        "{text}"
+    );
     let document: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
     assert_eq!(document["fully_verified"], false);
     assert_eq!(document["layers"][0]["verdict"]["word"], "sampled");

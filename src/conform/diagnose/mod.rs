@@ -69,7 +69,7 @@ pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived
             Diagnostic::new(&codes::HAS_NAN, format!("{operand}: {what} where the reference is finite, first at {at}")).help(
                 "look for a division by zero, the logarithm or root of a negative number, or an exponential that overflows",
             ),
-            places::places(&strange, got.shape()),
+            places::places(&strange, got.shape(), total),
             Clue::NotFinite,
         ));
     }

@@ -2,10 +2,15 @@
 //!
 //! Each detector tests one hypothesis on the values: exchanged axes, a shift, a missing ReLU, a
 //! constant factor. It is tested on at most 4,096 failing elements, evenly spaced, and holds when
-//! 95 % of them agree to 10⁻³ of the reference's spread. [`super::places`] looks at where they are.
+//! 95 % of them agree to 10⁻³ of the reference's spread. A hypothesis about places needs [`TELLING`]
+//! different values among them: a few zeros are found at many wrong places. [`super::places`] looks at where
+//! they are.
 
 use super::suspects::Clue;
 use crate::shape::contiguous_strides;
+
+/// Values that differ from each other, without which nothing is said of where they come from.
+const TELLING: usize = 8;
 
 /// What was seen, and what usually causes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,13 +28,17 @@ pub(super) fn pattern(clue: Clue, fact: impl Into<String>, cause: impl Into<Stri
 pub(super) fn all(y: &[f64], r: &[f64], failing: &[usize], shape: &[usize]) -> Vec<Pattern> {
     let view = View::new(y, r, failing, shape);
     let mut found = Vec::new();
-    found.extend(view.exchanged());
-    found.extend(view.shifted());
+    if view.telling() {
+        found.extend(view.exchanged());
+        found.extend(view.shifted());
+    }
     found.extend(view.sign_or_zero());
     if found.is_empty() {
         found.extend(view.factor_or_offset().or_else(|| view.per_index()));
     }
-    found.extend(super::places::places(failing, shape));
+    let telling = y.iter().zip(r).filter(|(y, r)| **y != 0.0 || **r != 0.0).count();
+    found.extend(super::places::places(failing, shape, telling));
+    found.sort_by_key(|pattern| pattern.clue != Clue::Choice);
     found
 }
 
@@ -58,6 +67,14 @@ impl<'v> View<'v> {
         let answers: Vec<bool> = self.sample.iter().filter_map(|&i| holds(i)).collect();
         let yes = answers.iter().filter(|&&yes| yes).count();
         answers.len() * 2 > self.sample.len() && yes * 100 >= answers.len() * 95
+    }
+
+    /// Whether the failing elements hold so many different values that finding each elsewhere is no accident.
+    fn telling(&self) -> bool {
+        let mut values: Vec<f64> = self.sample.iter().map(|&i| self.y[i]).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup_by(|a, b| self.same(*a, *b));
+        values.len() >= TELLING
     }
 
     fn same(&self, a: f64, b: f64) -> bool {

@@ -1,13 +1,19 @@
-//! Where failing elements are: a border, the tail of an axis or of the whole, one run, a slab.
+//! Where failing elements are: a border, the tail of an axis or of the whole, one run, a slab, or scattered.
 
 use std::collections::BTreeSet;
 
 use super::pattern::{Pattern, pattern};
 use super::suspects::Clue;
+use crate::conform::compare::{display_index, unflatten};
 use crate::shape::contiguous_strides;
 
+/// One of so many elements that fails says nothing about places.
+const FEW: usize = 4;
+
 /// The most telling description of the failing places; `None` when none or nearly all elements fail.
-pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
+///
+/// `telling`: elements that could have failed, those that are 0 in both left out (a ReLU hides half of a fault).
+pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Option<Pattern> {
     let total: usize = shape.iter().product();
     let (&first, &last) = (failing.first()?, failing.last()?);
     if failing.len() * 10 > total * 9 {
@@ -58,10 +64,22 @@ pub(super) fn places(failing: &[usize], shape: &[usize]) -> Option<Pattern> {
             "check how this block's program id is decoded",
         ));
     }
+    let around = sets.iter().map(BTreeSet::len).product::<usize>();
+    let whole = around == failing.len();
+    // Few, and no slab: what they share is their values.
+    let few = failing.len() * FEW <= telling;
+    if few && (failing.len() * 2 <= around || failing.len() == 1) {
+        let fact = match failing {
+            [one] => format!("one element of {total} fails, at {}", display_index(&unflatten(*one, shape))),
+            _ => format!("{} of {total} elements fail, here and there", failing.len()),
+        };
+        let cause = "look at what chooses between values (a comparison, `tl.where`, a minimum or maximum, its constants): \
+                     scattered elements have their values in common, not their places";
+        return Some(pattern(Clue::Choice, fact, cause));
+    }
     if partial.is_empty() {
         return None;
     }
-    let whole = sets.iter().map(BTreeSet::len).product::<usize>() == failing.len();
     let at: Vec<_> = partial.iter().map(|&axis| format!("axis {axis} at {}", span(&sets[axis]))).collect();
     Some(pattern(
         Clue::ProgramId,

@@ -139,6 +139,13 @@ pub fn mentions(expr: &Expr, fits: impl Fn(&str) -> bool) -> bool {
     found
 }
 
+/// Whether a comparison is in it.
+pub fn compares(expr: &Expr) -> bool {
+    let mut found = false;
+    each_expr(expr, &mut |e| found |= matches!(e.kind, ExprKind::Compare { .. }));
+    found
+}
+
 pub fn has_constant(expr: &Expr) -> bool {
     let mut found = false;
     each_expr(expr, &mut |e| {

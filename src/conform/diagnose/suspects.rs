@@ -10,7 +10,9 @@
 //! * output that is right on constant operands alone: the store's address, and the lines shared by
 //!   loads and store;
 //! * one that is wrong on constants: masks, loops, accumulations, and the value's own lines;
-//! * one that is wrong even on zeros: initial values, constants, what stands in masked lanes.
+//! * one that is wrong even on zeros: initial values, constants, what stands in masked lanes;
+//! * one that is wrong on some values, wherever they stand: lines that choose between values, then those
+//!   that put a constant into the value.
 //!
 //! Lines that contradict others of the file ([`super::contradiction`]) are suspect whatever was seen. Nothing is
 //! known of what the kernel should compute, so this finds where to look and not what is wrong.
@@ -18,7 +20,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::{Flow, Line, Sink, called};
-use super::roles::{Role, assigned, decodes, flatten, has_constant, is_initial, mentions, products, roles};
+use super::roles::{Role, assigned, compares, decodes, flatten, has_constant, is_initial, mentions, products, roles};
 use super::{SUSPECTS, contradiction};
 use crate::conform::counterfactual::{Evidence, OperandEvidence};
 use crate::source::Span;
@@ -243,6 +245,14 @@ impl Ranking<'_, '_> {
     }
 
     fn by_evidence(&self, line: &Line, evidence: &Evidence, score: &mut Score) {
+        if evidence.by_values() {
+            self.wrong_on_some_values(line, score);
+            // Small constants are lost beside large values.
+            if !evidence.right_when_zero {
+                self.wrong_on_nothing(line, score);
+            }
+            return;
+        }
         let misread: Vec<_> = evidence.operands.iter().filter(|o| o.right_when_constant).collect();
         if !misread.is_empty() {
             for operand in misread {
@@ -313,6 +323,25 @@ impl Ranking<'_, '_> {
                 score.add(points.max(0.1), "flows into the address of the store".to_owned());
             }
             None => {}
+        }
+    }
+
+    fn wrong_on_some_values(&self, line: &Line, score: &mut Score) {
+        let roles = roles(line);
+        let Some(steps) = line.reaches.iter().filter(|(sink, _)| matches!(sink, Sink::Value(_))).map(|(_, &steps)| steps).min()
+        else {
+            return;
+        };
+        let near = 1.0 + 0.1 * steps as f64;
+        let accesses = roles.contains(&Role::Load) || roles.contains(&Role::Store);
+        if roles.contains(&Role::Choice) {
+            score.add(5.0 / near, Role::Choice.what().to_owned());
+        } else if !accesses && own_exprs(line.stmt).iter().any(|e| compares(e)) {
+            score.add(4.0 / near, "compares values".to_owned());
+        } else if own_exprs(line.stmt).iter().any(|e| has_constant(e)) {
+            score.add(3.0 / near, "gives the value a constant".to_owned());
+        } else if roles.contains(&Role::Value) {
+            score.add(2.0 / near, "flows into the value".to_owned());
         }
     }
 

@@ -51,6 +51,34 @@ impl Outside<'_> {
     }
 }
 
+/// One active lane's access to an address that no view of a tensor contains.
+pub struct Lost<'l> {
+    pub address: i64,
+    pub size: usize,
+    /// The buffer that begins last before it, and how many bytes before.
+    pub nearest: Option<(&'l str, i64)>,
+    pub masked: bool,
+    pub store: bool,
+}
+
+impl Lost<'_> {
+    pub fn message(&self, machine: &Machine<'_>, lane: &str, at: &Instruction) -> Diagnostic {
+        let Lost { address, size, nearest, masked, store } = *self;
+        let verb = if store { "stores to" } else { "loads from" };
+        let code = if store { &codes::OUT_OF_BOUNDS_STORE } else { &codes::OUT_OF_BOUNDS_LOAD };
+        let what = format!("{lane} {verb} address {address:#x}, where no tensor of this launch has {size} bytes");
+        let nearest = match nearest {
+            Some((name, bytes)) => format!("nearest: byte {bytes} of {name}, counted from its start"),
+            None => "nearest: no tensor begins before that address".to_owned(),
+        };
+        machine
+            .message(code, what, at)
+            .note(nearest)
+            .note(if masked { "mask: true in this lane" } else { "mask: none" })
+            .help("make addresses of pointers alone: `ptr.to(tl.int64)`, or a table of `data_ptr()`")
+    }
+}
+
 fn plural(n: i64) -> &'static str {
     if n == 1 { "" } else { "s" }
 }

@@ -5,7 +5,7 @@
 //! out and not dropped.
 
 use crate::diag::{Diagnostic, codes};
-use crate::emulate::exec::Machine;
+use crate::emulate::exec::{Launch, Machine};
 use crate::emulate::tape::Instruction;
 
 pub fn spent(machine: &Machine<'_>, at: &Instruction) -> Box<Diagnostic> {
@@ -13,6 +13,13 @@ pub fn spent(machine: &Machine<'_>, at: &Instruction) -> Box<Diagnostic> {
     Box::new(
         machine.message(&codes::FUEL, what, at).help("look for a loop whose bound or step never lets it end; or raise the fuel"),
     )
+}
+
+/// Programs that wait hold too much.
+pub fn waiting(launch: &Launch<'_>, programs: usize, bytes: usize) -> Box<Diagnostic> {
+    let what = format!("{programs} programs that wait hold {} MiB, over the limit of {} MiB", bytes >> 20, launch.memory >> 20);
+    let diagnostic = Diagnostic::new(&codes::MEMORY, what).help("launch fewer programs; or raise the memory limit");
+    Box::new(diagnostic)
 }
 
 pub fn memory(machine: &Machine<'_>, at: &Instruction) -> Box<Diagnostic> {

@@ -8,7 +8,10 @@
 
 pub mod bounds;
 pub mod coverage;
+pub mod deadlock;
 pub mod fuel;
+pub mod hint;
+pub mod order;
 pub mod overlap;
 pub mod poison;
 pub mod race;
@@ -41,6 +44,12 @@ pub static ALL: &[Check] = &[
     Check { name: "asserts", codes: &[&codes::ASSERT_FAILED], off: |o| o.checks.asserts = false },
     Check { name: "read_only", codes: &[&codes::READ_ONLY_STORED], off: |o| o.checks.read_only = false },
     Check { name: "overlap", codes: &[&codes::LANES_DISAGREE], off: |o| o.checks.overlap = false },
+    Check { name: "deadlock", codes: &[&codes::DEADLOCK], off: |o| o.checks.deadlock = false },
+    Check { name: "exchange", codes: &[&codes::LANES_EXCHANGE], off: |o| o.checks.exchange = false },
+    Check { name: "hints", codes: &[&codes::FALSE_HINT], off: |o| o.checks.hints = false },
+    Check { name: "assumptions", codes: &[&codes::FALSE_ASSUMPTION], off: |o| o.checks.assumptions = false },
+    Check { name: "mixed", codes: &[&codes::MIXED_ACCESS], off: |o| o.checks.mixed = false },
+    Check { name: "alignment", codes: &[&codes::MISALIGNED], off: |o| o.checks.alignment = false },
     Check { name: "fuel", codes: &[&codes::FUEL], off: |o| o.fuel = u64::MAX },
     Check { name: "memory", codes: &[&codes::MEMORY], off: |o| o.memory = usize::MAX },
 ];

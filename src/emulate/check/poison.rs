@@ -1,5 +1,6 @@
-//! Tainted lanes that reach a store (A003), an address (A004) or a branch (A005); those of a division
-//! by zero have a code of their own (A009), and so have wrapped integers (A011).
+//! Tainted lanes that reach a store or an atomic (A003), an address (A004) or a branch (A005); those of a division
+//! by zero have a code of their own (A009), and so have wrapped integers (A011) and pointers between the elements of
+//! their type (A020).
 //!
 //! Taints travel with values (`value::taint`) and are looked at only here: a lane that is masked off
 //! again, or not chosen by a select, raises no alarm, whatever produced it.
@@ -24,13 +25,16 @@ pub fn matters(checks: Checks, flags: u8) -> bool {
 pub fn watched(checks: Checks) -> u8 {
     let mut flags = 0;
     if checks.poison {
-        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::SHIFT;
+        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::SHIFT | taint::INDEX;
     }
     if checks.division {
         flags |= taint::DIVIDED_BY_ZERO;
     }
     if checks.wrapped {
         flags |= taint::WRAPPED;
+    }
+    if checks.alignment {
+        flags |= taint::MISALIGNED;
     }
     flags
 }
@@ -39,6 +43,8 @@ fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: Strin
     let flags = flags & watched(machine.launch.checks);
     let (code, help) = if flags & taint::DIVIDED_BY_ZERO != 0 {
         (&codes::DIVISION_BY_ZERO, "make the divisor non-zero in every lane whose result is used, or mask those lanes off")
+    } else if flags & taint::MISALIGNED != 0 {
+        (&codes::MISALIGNED, "a pointer to wider elements must point at a multiple of their size")
     } else if flags & taint::POISON != 0 {
         (by_use, "give the load an `other` value, or use the same mask where its lanes are used")
     } else {
@@ -49,6 +55,10 @@ fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: Strin
 
 pub fn in_store(machine: &Machine<'_>, flags: u8, lane: &str, tensor: &str, at: &Instruction) -> Diagnostic {
     diagnose(machine, flags, &codes::POISON_STORED, format!("the value that {lane} stores to {tensor}"), at)
+}
+
+pub fn in_atomic(machine: &Machine<'_>, flags: u8, lane: &str, tensor: &str, at: &Instruction) -> Diagnostic {
+    diagnose(machine, flags, &codes::POISON_STORED, format!("what {lane} gives an atomic operation on {tensor}"), at)
 }
 
 pub fn in_address(machine: &Machine<'_>, flags: u8, lane: &str, tensor: &str, at: &Instruction) -> Diagnostic {

@@ -9,7 +9,11 @@ use crate::emulate::exec::Machine;
 use crate::emulate::tape::Instruction;
 
 pub fn undefined(machine: &Machine<'_>, arg: usize, offset: i64, lane: &str, at: &Instruction) -> Diagnostic {
-    let name = &machine.launch.names[arg];
+    message(machine, &machine.launch.names[arg], offset, lane, at)
+}
+
+/// The same of a buffer that no argument names.
+pub fn message(machine: &Machine<'_>, name: &str, offset: i64, lane: &str, at: &Instruction) -> Diagnostic {
     machine
         .message(&codes::UNINITIALISED_READ, format!("{lane} loads {name}[{offset}], which nothing has written"), at)
         .help("write the whole buffer first, or allocate it with torch.zeros")

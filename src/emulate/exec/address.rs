@@ -1,9 +1,10 @@
 //! Pointers, and sums and conjunctions of one-axis terms (`tape::split`) where they need all their lanes.
 
+use super::tile::extent;
 use super::{Machine, Step, Stop, compare, int, shape};
 use crate::emulate::tape::{Conjunct, Slot, Sum};
 use crate::emulate::value::int::bounds;
-use crate::emulate::value::{Cell, Pointer, Pool, PtrBlock, Scalar, Taints, misfit};
+use crate::emulate::value::{Cell, IntBlock, Origin, Pointer, Pool, PtrBlock, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::{Elem, IntBinary, IntPredicate};
 
 impl Machine<'_> {
@@ -24,6 +25,40 @@ impl Machine<'_> {
             (Cell::Ptr(_) | Cell::Ptrs(_), other) => misfit(other, "an offset"),
             (other, _) => misfit(other, "a pointer"),
         }
+    }
+
+    /// The address of offset zero, and the bytes between offsets.
+    pub(super) fn origin(&self, arg: u32) -> (i64, i64) {
+        let launch = self.launch;
+        let base = |arg: usize| self.port.buffer(extent(launch, arg).buffer).base;
+        match Origin::of(arg) {
+            Origin::Argument(arg) => (base(arg), launch.dtypes[extent(launch, arg).buffer.0].size() as i64),
+            Origin::Cast { arg, pointee } => (arg.map_or(0, base), launch.program.uses.pointees[pointee].size() as i64),
+        }
+    }
+
+    /// A pointer as its address, an address as a pointer, or a pointer seen as one to another type.
+    pub(super) fn cast_pointer(&mut self, from: Slot, to: Elem) -> Cell {
+        let cell = self.state.cells.get(from);
+        let (arg, offsets) = match cell {
+            Cell::Ptr(p) => (Some(p.arg), Cell::Int(Scalar { value: p.offset, taint: p.taint })),
+            Cell::Ptrs(block) => (Some(block.arg), Cell::Ints(block.offsets.clone())),
+            number => (None, int::wrapped(number, Elem::I64)),
+        };
+        let (start, size) = arg.map_or((0, 1), |arg| self.origin(arg));
+        let Elem::Ptr(dtype) = to else { return mapped(&offsets, |offset| (start.wrapping_add(offset.wrapping_mul(size)), 0)) };
+        let pointee = self.launch.program.uses.pointees.iter().position(|p| *p == dtype);
+        let pointee = pointee.expect("invariant: the tape knows what pointers are seen as");
+        let known = arg.and_then(|arg| match Origin::of(arg) {
+            Origin::Argument(arg) => Some(arg),
+            Origin::Cast { arg, pointee: _ } => arg,
+        });
+        let unit = dtype.size() as i64;
+        let offsets = mapped(&offsets, |offset| {
+            let bytes = offset.wrapping_mul(size);
+            (bytes.div_euclid(unit), if bytes.rem_euclid(unit) == 0 { 0 } else { taint::MISALIGNED })
+        });
+        pointers(Origin::Cast { arg: known, pointee }.packed(), offsets)
     }
 
     /// A sum lane by lane.
@@ -108,6 +143,23 @@ fn pointers(arg: u32, offsets: Cell) -> Cell {
         Cell::Ints(offsets) => Cell::Ptrs(PtrBlock { arg, offsets }),
         Cell::Int(s) => Cell::Ptr(Pointer { arg, offset: s.value, taint: s.taint }),
         other => misfit(&other, "offsets"),
+    }
+}
+
+/// Every lane by a function, which may add a taint.
+fn mapped(cell: &Cell, f: impl Fn(i64) -> (i64, u8)) -> Cell {
+    match cell {
+        Cell::Int(s) => {
+            let (value, flag) = f(s.value);
+            Cell::Int(Scalar { value, taint: s.taint | flag })
+        }
+        Cell::Ints(block) => {
+            let (lanes, flags): (Vec<i64>, Vec<u8>) = block.values().iter().map(|&lane| f(lane)).unzip();
+            let before = |lane: usize| block.taints.as_ref().map_or(0, |t| t[lane]);
+            let taints = taint::seal(flags.iter().enumerate().map(|(lane, flag)| flag | before(lane)).collect());
+            Cell::Ints(IntBlock::dense(block.layout, lanes, taints))
+        }
+        other => misfit(other, "addresses"),
     }
 }
 

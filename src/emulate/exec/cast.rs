@@ -6,8 +6,8 @@ use super::elementwise::map1;
 use super::float::scalar as float_scalar;
 use super::int::{scalar as int_scalar, wrapped};
 use crate::emulate::value::int::{bounds, unsigned, wrap};
-use crate::emulate::value::round::{round_f32, round_lanes, round_scalar};
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, misfit, taint};
+use crate::emulate::value::round::{round_lanes, round_scalar, toward_zero};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, eight, misfit, taint};
 use crate::kernel::ir::{CastKind, Elem};
 
 /// `Err` names what is not supported.
@@ -31,9 +31,10 @@ pub fn cast(kind: CastKind, from: Elem, to: Elem, a: &Cell, pool: &mut Pool) -> 
             let max = unsigned(-1, to) as f64;
             from_float(a, to, 0.0, max, |x| wrap(x as u64 as i64, to))
         }
-        CastKind::FloatExt | CastKind::FloatTrunc => resize(to, a, pool),
+        CastKind::FloatExt | CastKind::FloatTrunc => resize(to, a, pool, &|x| round_scalar(to, x)),
+        CastKind::FloatTruncZero => resize(to, a, pool, &|x| toward_zero(to, x)),
         CastKind::Bitcast => return bitcast(from, to, a),
-        CastKind::PtrToInt | CastKind::IntToPtr => return Err("a pointer as an integer"),
+        CastKind::PtrToInt | CastKind::IntToPtr => unreachable!("invariant: pointers are cast elsewhere"),
     })
 }
 
@@ -146,11 +147,11 @@ fn from_float(a: &Cell, to: Elem, min: f64, max: f64, f: impl Fn(f64) -> i64) ->
     }
 }
 
-/// Between float types; narrowing rounds once, to nearest even.
-fn resize(to: Elem, a: &Cell, pool: &mut Pool) -> Cell {
+/// Between float types; narrowing rounds once.
+fn resize(to: Elem, a: &Cell, pool: &mut Pool, round: &dyn Fn(f64) -> f64) -> Cell {
     let Cell::Floats(block) = a else {
         let s = float_scalar(a);
-        return Cell::Float(Scalar { value: round_scalar(to, s.value), taint: s.taint });
+        return Cell::Float(Scalar { value: round(s.value), taint: s.taint });
     };
     let lanes = match (&block.lanes, to) {
         (Floats::F64(lanes), Elem::F64) => Floats::F64(lanes.clone()),
@@ -158,10 +159,10 @@ fn resize(to: Elem, a: &Cell, pool: &mut Pool) -> Cell {
         (Floats::F32(lanes), Elem::F64) => Floats::F64(Arc::new(lanes.iter().map(|&x| x.into()).collect())),
         (Floats::F32(lanes), _) => {
             let mut out = pool.f32(lanes.len());
-            map1(lanes, &mut out, |x| round_f32(to, x));
+            map1(lanes, &mut out, |x| round(x.into()) as f32);
             Floats::F32(Arc::new(out))
         }
-        (Floats::F64(lanes), _) => Floats::F32(Arc::new(lanes.iter().map(|&x| round_scalar(to, x) as f32).collect())),
+        (Floats::F64(lanes), _) => Floats::F32(Arc::new(lanes.iter().map(|&x| round(x) as f32).collect())),
     };
     Cell::Floats(FloatBlock { layout: block.layout, lanes, taints: block.taints.clone() })
 }
@@ -174,8 +175,9 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F32 => i64::from((x as f32).to_bits() as i32),
             Elem::F16 => i64::from(half::f16::from_f64(x).to_bits() as i16),
             Elem::BF16 => i64::from(half::bf16::from_f64(x).to_bits() as i16),
-            Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
-                unreachable!("invariant: bits are taken of floats, and 8-bit ones are refused when a kernel is compiled")
+            Elem::F8E4M3 | Elem::F8E5M2 => i64::from(eight::bits(from, x as f32) as i8),
+            Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
+                unreachable!("invariant: bits are taken of floats")
             }
         }
     };
@@ -185,8 +187,9 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F32 => f32::from_bits(x as u32).into(),
             Elem::F16 => half::f16::from_bits(x as u16).to_f64(),
             Elem::BF16 => half::bf16::from_bits(x as u16).to_f64(),
-            Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
-                unreachable!("invariant: bits become floats, and 8-bit ones are refused when a kernel is compiled")
+            Elem::F8E4M3 | Elem::F8E5M2 => eight::value(to, x as u8).into(),
+            Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
+                unreachable!("invariant: bits become floats")
             }
         }
     };

@@ -1,5 +1,6 @@
 //! Where a running program's values live: the three spaces of cells (see `tape`).
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 use crate::emulate::tape::{Slot, Space, Tape};
@@ -49,6 +50,11 @@ impl Cells {
     pub fn bytes(&self) -> usize {
         let tables = self.tables.iter().flat_map(|t| &t.cells);
         self.local.iter().chain(self.launch.iter()).chain(tables).map(Cell::bytes).sum()
+    }
+
+    /// All values of the running program.
+    pub fn hash_locals(&self, hasher: &mut impl Hasher) {
+        self.local.iter().for_each(|cell| cell.hash_lanes(hasher));
     }
 
     pub fn place(&mut self, slot: Slot) -> &mut Cell {

@@ -41,7 +41,7 @@ impl Ring {
             IntBinary::Mul => Some(Ring::Mul),
             IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => None,
             IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => None,
-            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => None,
+            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => None,
         }
     }
 }
@@ -156,6 +156,16 @@ fn side<'a>(cell: &'a Cell, layout: &Layout) -> Side<'a, i64> {
     }
 }
 
+/// Whether an operation treats its operands as bits: that a lane wrapped means nothing behind it.
+pub fn clears_wrap(op: IntBinary) -> bool {
+    match op {
+        IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::ShrS | IntBinary::ShrU | IntBinary::MulHiU => true,
+        IntBinary::Add | IntBinary::Sub | IntBinary::Mul | IntBinary::Shl => false,
+        IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => false,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+    }
+}
+
 /// Operations on operands inside the type's range.
 fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) -> Cell {
     if pool.lazy
@@ -163,8 +173,7 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
     {
         return cell;
     }
-    let clears = matches!(op, IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::ShrS | IntBinary::ShrU);
-    let keep = if clears { !taint::WRAPPED } else { !0 };
+    let keep = if clears_wrap(op) { !taint::WRAPPED } else { !0 };
     let Some(layout) = common_layout(&[a, b]) else {
         let (x, y) = (scalar(a), scalar(b));
         let (value, flag) = lane(op, elem, x.value, y.value);
@@ -182,6 +191,10 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
         IntBinary::Xor => map2(&left, &right, &mut out, |x, y| x ^ y),
         IntBinary::MinS => map2(&left, &right, &mut out, |x, y| x.min(y)),
         IntBinary::MaxS => map2(&left, &right, &mut out, |x, y| x.max(y)),
+        IntBinary::MulHiU if elem == Elem::I32 => {
+            let high = |x: i64, y: i64| (u64::from(x as u32) * u64::from(y as u32)) >> 32;
+            map2(&left, &right, &mut out, |x, y| i64::from(high(x, y) as i32));
+        }
         IntBinary::Add
         | IntBinary::Sub
         | IntBinary::Mul
@@ -193,7 +206,8 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
         | IntBinary::ShrS
         | IntBinary::ShrU
         | IntBinary::MinU
-        | IntBinary::MaxU => {
+        | IntBinary::MaxU
+        | IntBinary::MulHiU => {
             let at = |s: &Side<'_, i64>, i: usize| match s {
                 Side::One(v) => *v,
                 Side::Many(v) => v[i],
@@ -220,7 +234,7 @@ fn by_scalar(op: IntBinary, a: &Cell, b: &Cell, pool: &mut Pool) -> Option<Cell>
         IntBinary::RemS | IntBinary::RemU => true,
         IntBinary::Add | IntBinary::Sub | IntBinary::Mul => return None,
         IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => return None,
-        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => return None,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => return None,
     };
     let (Cell::Ints(block), Cell::Int(divisor)) = (a, b) else { return None };
     let d = divisor.value;
@@ -275,6 +289,7 @@ pub fn lane(op: IntBinary, elem: Elem, x: i64, y: i64) -> (i64, u8) {
         IntBinary::MaxS => (if elem == Elem::I1 { x.min(y) } else { x.max(y) }, 0),
         IntBinary::MinU => (if ux <= uy { x } else { y }, 0),
         IntBinary::MaxU => (if ux >= uy { x } else { y }, 0),
+        IntBinary::MulHiU => (from_unsigned(((u128::from(ux) * u128::from(uy)) >> elem.bits()) as u64), 0),
     }
 }
 

@@ -9,11 +9,12 @@ use super::shape::materialise;
 use super::store::unsigned_pointee;
 use super::tile::extent;
 use super::{Machine, Step};
-use crate::emulate::check::{bounds, overlap, poison, race, read_only, uninitialised};
+use crate::emulate::check::race::TouchKind;
+use crate::emulate::check::{bounds, overlap, poison, read_only, uninitialised};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Scalar, Taints, misfit, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Origin, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::Elem;
 use crate::tensor::Storage;
 
@@ -22,31 +23,24 @@ const NOWHERE: usize = usize::MAX;
 
 /// Addresses and mask of an access, in row-major lanes.
 pub(super) struct Access {
-    arg: usize,
-    offsets: Vec<i64>,
-    address_taints: Taints,
-    mask: Option<Mask>,
+    /// The provenance, packed.
+    pub arg: u32,
+    pub offsets: Vec<i64>,
+    pub address_taints: Taints,
+    pub mask: Option<Mask>,
 }
 
-struct Mask {
+pub(super) struct Mask {
     lanes: Vec<u8>,
     taints: Taints,
 }
 
 impl Access {
-    fn mask_flag(&self, lane: usize) -> u8 {
+    pub fn mask_flag(&self, lane: usize) -> u8 {
         self.mask.as_ref().map_or(0, |mask| mask.taints.as_ref().map_or(0, |t| t[lane]))
     }
 
-    pub(super) fn parameter(&self) -> usize {
-        self.arg
-    }
-
-    pub(super) fn elements(&self) -> &[i64] {
-        &self.offsets
-    }
-
-    pub(super) fn active(&self, lane: usize) -> bool {
+    pub fn active(&self, lane: usize) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask.lanes[lane] != 0)
     }
 }
@@ -62,7 +56,7 @@ impl Machine<'_> {
             Some(other) => misfit(&other, "a mask"),
         };
         Access {
-            arg: block.arg as usize,
+            arg: block.arg,
             offsets: block.offsets.values().into_owned(),
             address_taints: block.offsets.taints.clone(),
             mask,
@@ -70,7 +64,7 @@ impl Machine<'_> {
     }
 
     /// `lane [3, 5]`, or `the program` for a scalar.
-    fn lane_name(&self, shape: &[usize], lane: usize) -> String {
+    pub(super) fn lane_name(&self, shape: &[usize], lane: usize) -> String {
         if shape.is_empty() {
             return "the program".to_owned();
         }
@@ -83,19 +77,16 @@ impl Machine<'_> {
 
     /// Everything that is asked of one active lane before it touches memory; `None` outside the
     /// buffer when nobody checks bounds (such loads give zero, such stores are dropped).
-    fn check_lane(&self, access: &Access, lane: usize, shape: &[usize], store: bool, at: &Instruction) -> Step<Option<usize>> {
-        let arg = access.arg;
-        let watched = poison::watched(self.launch.checks);
-        let name = || &self.launch.names[arg];
-        let flag = |taints: &Taints| taints.as_ref().map_or(0, |t| t[lane]);
-        let mask_flag = access.mask_flag(lane);
-        if mask_flag & watched != 0 {
-            return self.stop(|| poison::in_mask(self, mask_flag, &self.lane_name(shape, lane), name(), at));
-        }
-        let address_flag = flag(&access.address_taints);
-        if address_flag & watched != 0 {
-            return self.stop(|| poison::in_address(self, address_flag, &self.lane_name(shape, lane), name(), at));
-        }
+    pub(super) fn check_lane(
+        &self,
+        access: &Access,
+        arg: usize,
+        lane: usize,
+        shape: &[usize],
+        store: bool,
+        at: &Instruction,
+    ) -> Step<Option<usize>> {
+        self.check_flags(access, lane, shape, &self.launch.names[arg], at)?;
         let element = access.offsets[lane];
         let extent = extent(self.launch, arg);
         let exists = element >= 0 && (element as usize) < self.port.buffer(extent.buffer).lanes.len();
@@ -124,26 +115,28 @@ impl Machine<'_> {
         let access = self.access(ptr, mask, shape);
         let n = access.offsets.len();
         let other = other.map(|slot| materialise(&wrapped(self.state.cells.get(slot), elem), elem, shape, &mut self.pool));
-        let id = extent(self.launch, access.arg).buffer;
+        let Origin::Argument(arg) = Origin::of(access.arg) else {
+            return self.load_cast(&access, other.as_ref(), elem, shape, at);
+        };
+        let id = extent(self.launch, arg).buffer;
         let mut elements = vec![None; n];
         for (lane, element) in elements.iter_mut().enumerate() {
             // A poisoned mask is asked even where its value is false: nobody knows that it is.
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
             }
-            let Some(found) = self.check_lane(&access, lane, shape, false, at)? else {
+            let Some(found) = self.check_lane(&access, arg, lane, shape, false, at)? else {
                 *element = Some(NOWHERE);
                 continue;
             };
             if self.launch.checks.uninitialised && first_undefined(self.port.buffer(id), found, 1).is_some() {
-                let offset = found as i64 - extent(self.launch, access.arg).pointer;
-                return self.stop(|| uninitialised::undefined(self, access.arg, offset, &self.lane_name(shape, lane), at));
+                let offset = found as i64 - extent(self.launch, arg).pointer;
+                return self.stop(|| uninitialised::undefined(self, arg, offset, &self.lane_name(shape, lane), at));
             }
             if self.port.watches_reads(id)
-                && let Err(conflict) = self.port.read(self.linear, id, found, 1)
+                && let Err(conflict) = self.port.read(self.touch(lane, TouchKind::Plain), id, found, 1)
             {
-                self.conflict = Some(conflict);
-                return self.stop(|| race::explain(self, conflict, at));
+                return self.conflict_at(conflict, at);
             }
             self.note_access(id, found, at);
             *element = Some(found);
@@ -231,37 +224,45 @@ impl Machine<'_> {
         let value = wrapped(self.state.cells.get(value), elem);
         let value = materialise(&value, elem, shape, &mut self.pool);
         let watched = poison::watched(self.launch.checks);
-        let id = extent(self.launch, access.arg).buffer;
-        let unsigned_elem = unsigned_pointee(self.launch, access.arg);
         self.report.lines_gathered += 1;
+        let Origin::Argument(arg) = Origin::of(access.arg) else {
+            return self.store_cast(&access, &value, elem, shape, at);
+        };
+        let id = extent(self.launch, arg).buffer;
+        let unsigned_elem = unsigned_pointee(self.launch, arg);
         let mut stored: Vec<(i64, u32)> = Vec::new();
         for lane in 0..access.offsets.len() {
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
             }
-            let Some(element) = self.check_lane(&access, lane, shape, true, at)? else { continue };
+            let Some(element) = self.check_lane(&access, arg, lane, shape, true, at)? else { continue };
             let flag = value.taints().as_ref().map_or(0, |t| t[lane]);
             if flag & watched != 0 {
-                let name = &self.launch.names[access.arg];
+                let name = &self.launch.names[arg];
                 return self.stop(|| poison::in_store(self, flag, &self.lane_name(shape, lane), name, at));
             }
             self.note_access(id, element, at);
             stored.push((element as i64, lane as u32));
+            self.talk.changes += 1;
+            let touch = self.touch(lane, TouchKind::Plain);
             let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
             let int = |v: i64| if unsigned_elem { unsigned(v, elem) as i64 } else { v };
             let written = match &value {
-                Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => self.write_one(id, element, Line::F32(&[v[lane]])),
-                Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => self.write_one(id, element, Line::F64(&[v[lane]])),
-                Cell::Ints(block) if to_bool => self.write_one(id, element, Line::Bool(&[u8::from(block.at(lane) != 0)])),
-                Cell::Ints(block) => self.write_one(id, element, Line::I64(&[int(block.at(lane))])),
-                Cell::Mask(block) if to_bool => self.write_one(id, element, Line::Bool(&[block.values()[lane]])),
-                Cell::Mask(block) => self.write_one(id, element, Line::I64(&[block.values()[lane].into()])),
+                Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => {
+                    self.port.write(touch, id, element, Line::F32(&[v[lane]]))
+                }
+                Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => {
+                    self.port.write(touch, id, element, Line::F64(&[v[lane]]))
+                }
+                Cell::Ints(block) if to_bool => self.port.write(touch, id, element, Line::Bool(&[u8::from(block.at(lane) != 0)])),
+                Cell::Ints(block) => self.port.write(touch, id, element, Line::I64(&[int(block.at(lane))])),
+                Cell::Mask(block) if to_bool => self.port.write(touch, id, element, Line::Bool(&[block.values()[lane]])),
+                Cell::Mask(block) => self.port.write(touch, id, element, Line::I64(&[block.values()[lane].into()])),
                 Cell::Ptrs(_) => return self.unsupported("a store of pointers", at),
                 Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) => misfit(&value, "a block"),
             };
             if let Err(conflict) = written {
-                self.conflict = Some(conflict);
-                return self.stop(|| race::explain(self, conflict, at));
+                return self.conflict_at(conflict, at);
             }
         }
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
@@ -279,19 +280,15 @@ impl Machine<'_> {
         if self.launch.checks.overlap
             && let Some((element, lanes)) = overlap::conflict(&mut stored, differ)
         {
-            let offset = element - extent(self.launch, access.arg).pointer;
+            let offset = element - extent(self.launch, arg).pointer;
             let [first, second] = lanes.map(|lane| self.lane_name(shape, lane as usize));
-            return self.stop(|| overlap::explain(self, access.arg, offset, [&first, &second], at));
+            return self.stop(|| overlap::explain(self, arg, offset, [&first, &second], at));
         }
         Ok(())
     }
 
-    fn write_one(&mut self, id: crate::emulate::launch::BufferId, element: usize, line: Line<'_>) -> Result<(), race::Conflict> {
-        self.port.write(self.linear, id, element, line)
-    }
-
     /// Remembers the instruction when a race at this element is being explained.
-    fn note_access(&mut self, id: crate::emulate::launch::BufferId, element: usize, at: &Instruction) {
+    pub(super) fn note_access(&mut self, id: crate::emulate::launch::BufferId, element: usize, at: &Instruction) {
         if let Some(watch) = &mut self.watch
             && watch.buffer == id
             && watch.element == element

@@ -13,6 +13,7 @@ use super::line::{LineMask, Masks};
 use super::term::Term;
 use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
+use crate::emulate::check::race::{Touch, TouchKind};
 use crate::emulate::launch::{Buffer, RunReport};
 use crate::emulate::simd::lines;
 use crate::emulate::tape::{Instruction, LoadTile};
@@ -28,7 +29,17 @@ pub struct Source<'s, T> {
     pub extent: &'s Extent,
     pub bounds: bool,
     /// Runs of addresses that were read, when somebody asks.
-    pub touched: Option<&'s mut Vec<(usize, usize)>>,
+    pub touched: Option<&'s mut Vec<Run>>,
+}
+
+/// Consecutive elements, read by lanes that follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    pub start: usize,
+    pub len: usize,
+    /// The first lane, by its number in row-major order, and how much further the next one is.
+    pub lane: u32,
+    pub step: u32,
 }
 
 impl Machine<'_> {
@@ -100,11 +111,12 @@ impl Machine<'_> {
     pub(super) fn observe(&mut self, arg: usize) -> Step {
         let id = extent(self.launch, arg).buffer;
         for i in 0..self.scratch.touched.len() {
-            let (start, len) = self.scratch.touched[i];
+            let Run { start, len, lane, step } = self.scratch.touched[i];
             if self.launch.checks.uninitialised && first_undefined(self.port.buffer(id), start, len).is_some() {
                 return Err(Stop::Suspect);
             }
-            if self.port.read(self.linear, id, start, len).is_err() {
+            let touch = Touch { lane, step, ..self.touch(0, TouchKind::Plain) };
+            if self.port.read(touch, id, start, len).is_err() {
                 return Err(Stop::Suspect);
             }
         }
@@ -127,6 +139,8 @@ pub struct TileCopy<'r, 'c, T> {
     /// What masked-off lanes get, and their taint.
     other: T,
     missing: u8,
+    /// Numbers of lanes in row-major order.
+    numbers: Layout,
 }
 
 /// What a copy fills, works with and counts.
@@ -145,7 +159,8 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
         layout: &'r Layout,
         (other, missing): (T, u8),
     ) -> TileCopy<'r, 'c, T> {
-        TileCopy { tile, source, inner, term: tile.terms[inner], layout, other, missing }
+        let numbers = Layout::row_major(&tile.shape[..tile.rank]);
+        TileCopy { tile, source, inner, term: tile.terms[inner], layout, other, missing, numbers }
     }
 
     pub fn run(self, filled: Filled<'_, T>) -> Step {
@@ -180,6 +195,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             let place = tile.line_place(index, inner, layout);
             let line = &mut out[place..place + n];
             let base = tile.line_base(index, inner);
+            let first = tile.line_place(index, inner, &self.numbers);
             match tile.line_mask(index, inner, masks) {
                 LineMask::Range(from, to) => {
                     if from > 0 || to < n {
@@ -192,7 +208,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
                         }
                     }
                     if from < to {
-                        self.range(base, from..to, &mut line[from..to], report)?;
+                        self.range(base, first, from..to, &mut line[from..to], report)?;
                     }
                 }
                 LineMask::Lanes(from, to) => {
@@ -201,7 +217,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
                     if !self.whole_line(base, from..to, &mut line[from..to]) {
                         for i in from..to {
                             if lanes[i] != 0 {
-                                line[i] = self.one(base.wrapping_add(self.term.at(i)))?;
+                                line[i] = self.one(base.wrapping_add(self.term.at(i)), first, i)?;
                             }
                         }
                     }
@@ -244,7 +260,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
 
     /// Active lanes, all of them.
     #[inline(always)]
-    fn range(&mut self, base: i64, lanes: Range<usize>, line: &mut [T], report: &mut RunReport) -> Step {
+    fn range(&mut self, base: i64, first: usize, lanes: Range<usize>, line: &mut [T], report: &mut RunReport) -> Step {
         if matches!(self.term, Term::Affine { base: _, step: 1 }) {
             report.lines_copied += 1;
         } else {
@@ -254,23 +270,32 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             return Ok(());
         }
         for (i, lane) in lanes.zip(line) {
-            *lane = self.one(base.wrapping_add(self.term.at(i)))?;
+            *lane = self.one(base.wrapping_add(self.term.at(i)), first, i)?;
         }
         Ok(())
     }
 
-    /// One active lane.
+    /// One active lane, the i-th of the line whose first is that number.
     #[inline(always)]
-    fn one(&mut self, at: i64) -> Step<T> {
+    fn one(&mut self, at: i64, first: usize, i: usize) -> Step<T> {
         let source = &mut self.source;
         if !self.tile.inside && source.bounds && !source.extent.contains(at) {
             return Err(Stop::Suspect);
         }
         let value = usize::try_from(at).ok().and_then(|at| source.memory.get(at)).ok_or(Stop::Suspect)?;
         if let Some(touched) = source.touched.as_deref_mut() {
+            let lane = (first + i * self.numbers.stride(self.inner)) as u32;
             match touched.last_mut() {
-                Some((start, len)) if *start + *len == at as usize => *len += 1,
-                Some(_) | None => touched.push((at as usize, 1)),
+                Some(run)
+                    if run.start + run.len == at as usize
+                        && (run.len == 1 || run.lane.wrapping_add((run.len as u32).wrapping_mul(run.step)) == lane) =>
+                {
+                    if run.len == 1 {
+                        run.step = lane.wrapping_sub(run.lane);
+                    }
+                    run.len += 1;
+                }
+                Some(_) | None => touched.push(Run { start: at as usize, len: 1, lane, step: 0 }),
             }
         }
         Ok(*value)

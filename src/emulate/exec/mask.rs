@@ -43,7 +43,8 @@ pub fn binary(op: IntBinary, a: &Cell, b: &Cell) -> Cell {
         | IntBinary::MinS
         | IntBinary::MinU
         | IntBinary::MaxS
-        | IntBinary::MaxU => {
+        | IntBinary::MaxU
+        | IntBinary::MulHiU => {
             let (out, new): (Vec<u8>, Vec<u8>) = x
                 .iter()
                 .zip(&y)

@@ -6,6 +6,8 @@
 //! buffers and launch cells stay warm.
 
 pub mod address;
+pub mod assemble;
+pub mod atomic;
 pub mod cast;
 pub mod cells;
 pub mod compare;
@@ -15,16 +17,24 @@ pub mod elementwise;
 pub mod float;
 pub mod int;
 pub mod lanes;
+pub mod libdevice;
 pub mod line;
+mod lines;
 pub mod load;
 pub mod mask;
+mod moves;
 mod observed;
+mod ptx;
 pub mod reduce;
+mod scaled;
+mod scan;
 pub mod shape;
 pub mod step;
+pub mod spot;
 pub mod store;
 pub mod term;
 pub mod tile;
+mod whole;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,13 +46,17 @@ use super::tape::{Code, Instruction, Program, Slot, Tape};
 use super::value::{Cell, Pool};
 use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
 pub use cells::Cells;
+pub use ptx::registers as asm_registers;
 
 /// Why a program stopped before its end.
 #[derive(Debug)]
 pub enum Stop {
     /// A fast check failed; the program is run again to find out.
     Suspect,
+    /// The program waits for others; it can go on.
+    Yield,
     Fault(Box<Diagnostic>),
 }
 
@@ -57,6 +71,8 @@ pub struct Launch<'l> {
     pub extents: Vec<Option<Extent>>,
     /// By parameter: the buffer's name.
     pub names: Vec<String>,
+    /// By buffer: the type of its elements.
+    pub dtypes: Arc<[DType]>,
     pub checks: Checks,
     pub fuel: u64,
     pub memory: usize,
@@ -69,6 +85,12 @@ impl Launch<'_> {
     /// The n-th program that runs.
     pub fn nth(&self, n: u32) -> u32 {
         self.only.map_or(n, |only| only[n as usize])
+    }
+
+    /// The same launch, for as long as something that it is made of is borrowed.
+    pub fn shortened(&self) -> Launch<'_> {
+        let (extents, names, dtypes) = (self.extents.clone(), self.names.clone(), self.dtypes.clone());
+        Launch { extents, names, dtypes, ..*self }
     }
 
     /// An error once somebody has cancelled the launch.
@@ -117,8 +139,11 @@ pub struct Machine<'l> {
     pub explain: bool,
     /// A race is being explained: the last instruction of this program that touched the element.
     pub watch: Option<check::race::Watch>,
+    /// What inline assembly reads as time.
+    clock: crate::emulate::ptx::Clock,
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
+    pub talk: atomic::Talk,
     scratch: tile::Scratch,
     dots: dot::Scratch,
 }
@@ -139,6 +164,8 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
+            clock: crate::emulate::ptx::Clock::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
         }
@@ -163,6 +190,8 @@ impl<'l> Machine<'l> {
             explain: false,
             watch: None,
             conflict: None,
+            talk: atomic::Talk::default(),
+            clock: crate::emulate::ptx::Clock::default(),
             scratch,
             dots,
         }
@@ -187,20 +216,37 @@ impl<'l> Machine<'l> {
     /// Sets everything to the start of a program.
     fn begin(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
-        let [gx, gy, _] = self.launch.grid;
-        self.linear = linear;
-        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+        self.become_program(linear);
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
+        self.talk.start();
+        self.clock = crate::emulate::ptx::Clock::default();
         Ok(())
     }
 
     /// Runs one program from its start.
     pub fn run(&mut self, linear: u32) -> Step {
         self.begin(linear)?;
+        self.go_on_from(self.launch.fuel)
+    }
+
+    /// Goes on with a program that waited, whose state is in place.
+    pub fn run_on(&mut self, linear: u32) -> Step {
+        self.launch.go_on()?;
+        self.become_program(linear);
+        self.go_on_from(self.state.fuel)
+    }
+
+    fn become_program(&mut self, linear: u32) {
+        let [gx, gy, _] = self.launch.grid;
+        self.linear = linear;
+        self.pid = [linear % gx, linear / gx % gy, linear / gx / gy];
+    }
+
+    fn go_on_from(&mut self, fuel: u64) -> Step {
         let outcome = self.resume();
-        self.report.instructions += self.launch.fuel - self.state.fuel;
+        self.report.instructions += fuel - self.state.fuel;
         outcome
     }
 

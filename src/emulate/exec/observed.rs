@@ -4,6 +4,7 @@
 use super::{Machine, POLL, Step};
 use crate::emulate::observe::Go;
 use crate::emulate::tape::{Code, Instruction, Slot};
+use crate::emulate::value::Origin;
 
 /// Called with each instruction, before (`false`) and after (`true`) it is executed.
 pub type Watch<'w> = dyn FnMut(&mut Machine<'_>, &Instruction, bool) -> Go + 'w;
@@ -30,11 +31,11 @@ impl Machine<'_> {
         }
     }
 
-    /// Addresses of an access and the lanes that its mask lets through (none are named without a mask).
-    pub fn addresses(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> (usize, Vec<i64>, Vec<bool>) {
+    /// The provenance and addresses of an access, and the lanes that its mask lets through (none are named without a mask).
+    pub fn addresses(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> (Origin, Vec<i64>, Vec<bool>) {
         let access = self.access(ptr, mask, shape);
-        let lanes = access.elements().len();
-        let active = if mask.is_some() { (0..lanes).map(|lane| access.active(lane)).collect() } else { Vec::new() };
-        (access.parameter(), access.elements().to_vec(), active)
+        let active =
+            if mask.is_some() { (0..access.offsets.len()).map(|lane| access.active(lane)).collect() } else { Vec::new() };
+        (Origin::of(access.arg), access.offsets, active)
     }
 }

@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use super::elementwise::{Side, reorder};
 use super::float::{combine_f32, combine_f64, combine_lanes_f32, combine_lanes_f64};
+use super::lines::{first_lane, join, slice};
 use super::shape::materialise;
 use super::{Machine, Step};
 use crate::emulate::tape::Reduce;
 use crate::emulate::value::round::round_lanes;
-use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, Pool, Scalar, Taints, misfit, taint};
+use crate::emulate::value::{Cell, FloatBlock, Floats, Layout, Pool, Scalar, taint};
 use crate::kernel::ir::FloatBinary;
 
 impl Machine<'_> {
@@ -48,15 +49,15 @@ impl Machine<'_> {
             let pairs = (count - half) * rest;
             for (i, lane) in lanes.iter().enumerate() {
                 let (left, right) = (slice(lane, 0, pairs), slice(lane, half * rest, pairs));
-                self.set(reduce.args[i], left);
-                self.set(reduce.args[i + lanes.len()], right);
+                self.set(reduce.combine.args[i], left);
+                self.set(reduce.combine.args[i + lanes.len()], right);
             }
-            let back = std::mem::replace(&mut self.state.pc, reduce.start);
+            let back = std::mem::replace(&mut self.state.pc, reduce.combine.start);
             self.resume()?;
             self.state.pc = back;
             for (i, lane) in lanes.iter_mut().enumerate() {
                 let elem = reduce.elems[i];
-                let combined = super::int::wrapped(self.state.cells.get(reduce.yields[i]), elem);
+                let combined = super::int::wrapped(self.state.cells.get(reduce.combine.yields[i]), elem);
                 let combined = materialise(&combined, elem, &[pairs], &mut self.pool);
                 *lane = if pairs == half * rest { combined } else { join(&combined, &slice(lane, pairs, half * rest - pairs)) };
             }
@@ -72,68 +73,6 @@ impl Machine<'_> {
             self.set(result, cell);
         }
         Ok(())
-    }
-}
-
-/// Lanes `from..from + n` of a dense line.
-fn slice(cell: &Cell, from: usize, n: usize) -> Cell {
-    let layout = Layout::line(n);
-    let taints = |t: &Taints| t.as_ref().and_then(|t| taint::seal(t[from..from + n].to_vec()));
-    match cell {
-        Cell::Ints(b) => Cell::Ints(IntBlock::dense(layout, b.values()[from..from + n].to_vec(), taints(&b.taints))),
-        Cell::Mask(b) => Cell::Mask(MaskBlock::dense(layout, b.values()[from..from + n].to_vec(), taints(&b.taints))),
-        Cell::Floats(b) => {
-            let lanes = match &b.lanes {
-                Floats::F32(v) => Floats::F32(Arc::new(v[from..from + n].to_vec())),
-                Floats::F64(v) => Floats::F64(Arc::new(v[from..from + n].to_vec())),
-            };
-            Cell::Floats(FloatBlock { layout, lanes, taints: taints(&b.taints) })
-        }
-        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
-    }
-}
-
-/// Two dense lines as one.
-fn join(a: &Cell, b: &Cell) -> Cell {
-    fn both<T: Copy>(a: &[T], b: &[T]) -> Vec<T> {
-        a.iter().chain(b).copied().collect()
-    }
-    let numel = |c: &Cell| c.layout().unwrap_or_else(|| misfit(c, "a block")).numel();
-    let layout = Layout::line(numel(a) + numel(b));
-    let taints = if a.taints().is_none() && b.taints().is_none() {
-        None
-    } else {
-        let of = |c: &Cell| c.taints().as_deref().cloned().unwrap_or_else(|| vec![0; numel(c)]);
-        taint::seal(both(&of(a), &of(b)))
-    };
-    match (a, b) {
-        (Cell::Ints(x), Cell::Ints(y)) => Cell::Ints(IntBlock::dense(layout, both(&x.values(), &y.values()), taints)),
-        (Cell::Mask(x), Cell::Mask(y)) => Cell::Mask(MaskBlock::dense(layout, both(&x.values(), &y.values()), taints)),
-        (Cell::Floats(x), Cell::Floats(y)) => {
-            let lanes = match (&x.lanes, &y.lanes) {
-                (Floats::F64(x), Floats::F64(y)) => Floats::F64(Arc::new(both(x, y))),
-                (Floats::F32(x), Floats::F32(y)) => Floats::F32(Arc::new(both(x, y))),
-                (Floats::F32(_), Floats::F64(_)) | (Floats::F64(_), Floats::F32(_)) => misfit(b, "one type of floats"),
-            };
-            Cell::Floats(FloatBlock { layout, lanes, taints })
-        }
-        (Cell::Ints(_) | Cell::Mask(_) | Cell::Floats(_), other) | (other, _) => misfit(other, "two lines of one type"),
-    }
-}
-
-fn first_lane(cell: &Cell) -> Cell {
-    let flag = cell.taints().as_ref().map_or(0, |t| t[0]);
-    match cell {
-        Cell::Ints(b) => Cell::Int(Scalar { value: b.at(0), taint: flag }),
-        Cell::Mask(b) => Cell::Int(Scalar { value: b.values()[0].into(), taint: flag }),
-        Cell::Floats(b) => {
-            let value = match &b.lanes {
-                Floats::F32(v) => f64::from(v[0]),
-                Floats::F64(v) => v[0],
-            };
-            Cell::Float(Scalar { value, taint: flag })
-        }
-        Cell::Empty | Cell::Int(_) | Cell::Float(_) | Cell::Ptr(_) | Cell::Ptrs(_) => misfit(cell, "a block of numbers"),
     }
 }
 

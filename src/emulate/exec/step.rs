@@ -8,8 +8,8 @@ use crate::emulate::check;
 use crate::emulate::launch::Arg;
 use crate::emulate::tape::{Code, Instruction, Slot};
 use crate::emulate::value::round::round_scalar;
-use crate::emulate::value::{Cell, IntBlock, Layout, Pointer, misfit};
-use crate::kernel::ir::{Elem, Literal};
+use crate::emulate::value::{Cell, IntBlock, Layout, Pointer, PtrBlock, misfit};
+use crate::kernel::ir::{Elem, Hint, Literal};
 
 impl<'l> Machine<'l> {
     pub(super) fn step(&mut self, instruction: &'l Instruction) -> Step {
@@ -61,6 +61,7 @@ impl<'l> Machine<'l> {
                     Err(what) => return self.unsupported(what, instruction),
                 }
             }
+            Code::Cast(_, Elem::Ptr(_), to, a) | Code::Cast(_, Elem::I64, to @ Elem::Ptr(_), a) => self.cast_pointer(*a, *to),
             Code::Cast(kind, from, to, a) => {
                 self.vacate(out);
                 match cast::cast(*kind, *from, *to, self.state.cells.get(*a), &mut self.pool) {
@@ -110,6 +111,20 @@ impl<'l> Machine<'l> {
             }
             Code::Dot(dot) => self.dot(dot, instruction)?,
             Code::Reduce(reduce) => return self.reduce(reduce),
+            Code::Atomic(atomic) => {
+                self.vacate(out);
+                self.atomic(atomic, instruction)?
+            }
+            Code::Barrier => {
+                self.talk.phase += 1;
+                return Ok(());
+            }
+            Code::Assume(condition) => return self.assume(*condition, instruction),
+            Code::Hint(value, hint, shape) => return self.hint(*value, hint, shape, instruction),
+            Code::Yield(patience) => return self.end_of_turn(*patience),
+            Code::Scan(scan) => return self.scan(scan),
+            Code::Whole(whole) => self.whole(whole, instruction)?,
+            Code::Asm(asm) => return self.inline_asm(asm, instruction),
             Code::Assert(condition, message) => return self.assert(*condition, message, instruction),
             Code::Move(from, take) => {
                 let taken = if *take { self.state.cells.take(*from) } else { None };
@@ -210,6 +225,30 @@ impl<'l> Machine<'l> {
             return self.stop(|| self.message(&codes::ASSERT_FAILED, format!("assertion failed: {message}"), at));
         }
         Ok(())
+    }
+
+    fn assume(&self, condition: Slot, at: &Instruction) -> Step {
+        let holds = self.scalar(condition, "an assumption", at)?;
+        if holds == 0 && self.launch.checks.assumptions {
+            return self.stop(|| check::hint::assumed(self, at));
+        }
+        Ok(())
+    }
+
+    fn hint(&mut self, value: Slot, hint: &Hint, shape: &[usize], at: &Instruction) -> Step {
+        if !self.launch.checks.hints {
+            return Ok(());
+        }
+        let cell = self.state.cells.get(value);
+        let (start, size) = match cell {
+            Cell::Ptr(Pointer { arg, .. }) | Cell::Ptrs(PtrBlock { arg, .. }) => self.origin(*arg),
+            _ => (0, 1),
+        };
+        let lanes = check::hint::Lanes::new(cell, shape, start, size);
+        match check::hint::broken(&lanes, hint) {
+            None => Ok(()),
+            Some(broken) => self.stop(|| check::hint::explain(self, hint, &broken, at)),
+        }
     }
 
     fn table_row(&mut self, table: usize, counter: Slot, variable: Slot, start: usize, at: &Instruction) -> Step {

@@ -5,6 +5,7 @@ use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::check::overlap::{Marks, conflict};
 use crate::emulate::check::poison;
+use crate::emulate::check::race::{Touch, TouchKind};
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Slot, Tile};
 use crate::emulate::value::int::unsigned;
@@ -89,6 +90,10 @@ impl Machine<'_> {
         if overlap && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
             return Err(Stop::Suspect);
         }
+        let numbers = Layout::row_major(shape);
+        let step_of_lanes = numbers.stride(inner) as u32;
+        let touch = Touch { program, phase: self.talk.phase, lane: 0, step: step_of_lanes, kind: TouchKind::Plain };
+        self.talk.changes += 1;
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
@@ -101,6 +106,7 @@ impl Machine<'_> {
                 return Ok(());
             }
             let place = resolved.line_place(index, inner, &layout);
+            let first_lane = resolved.line_place(index, inner, &numbers) as u32;
             if let Some(taints) = taints {
                 let bad = |i: usize| active.is_none_or(|l| l[i] != 0) && taints[place + i * step] & watched != 0;
                 if (range.0..range.1).any(bad) {
@@ -149,7 +155,8 @@ impl Machine<'_> {
                         Line::I64(&gathered.i64)
                     }
                 };
-                port.write(program, id, start as usize, line).map_err(|_| Stop::Suspect)
+                let touch = Touch { lane: first_lane + from as u32 * step_of_lanes, ..touch };
+                port.write(touch, id, start as usize, line).map_err(|_| Stop::Suspect)
             })
         })
     }

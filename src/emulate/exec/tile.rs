@@ -13,7 +13,7 @@ use super::{Cells, Launch};
 use crate::emulate::check::overlap;
 use crate::emulate::tape::{Conjunct, Slot, Sum, Tile};
 use crate::emulate::value::layout::MAX_RANK;
-use crate::emulate::value::{Cell, Layout, MaskBlock, MaskLanes};
+use crate::emulate::value::{Cell, Layout, MaskBlock, MaskLanes, Origin};
 use crate::emulate::view::Extent;
 
 /// `lo <= base + Σ terms < hi`, where it does not hold for the whole tile.
@@ -58,7 +58,7 @@ pub struct Resolved<'c> {
 #[derive(Default)]
 pub struct Scratch {
     pub masks: Masks,
-    pub touched: Vec<(usize, usize)>,
+    pub touched: Vec<super::load::Run>,
     pub marks: overlap::Marks,
     pub values: super::store::Values,
 }
@@ -75,7 +75,8 @@ pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> 
     let mut shape = [1; MAX_RANK];
     shape[..rank].copy_from_slice(&tile.shape);
     let Cell::Ptr(base) = cells.get(tile.address.base) else { return None };
-    if base.taint != 0 {
+    // Casts of pointers go lane by lane.
+    if base.taint != 0 || !matches!(Origin::of(base.arg), Origin::Argument(_)) {
         return None;
     }
     let mut active = [(0, 1); MAX_RANK];

@@ -13,16 +13,18 @@ pub mod compile;
 pub mod place;
 pub mod provenance;
 pub mod split;
+pub mod whole;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::kernel::ir::{
-    BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, IntBinary, IntPredicate, Kernel, Literal,
-    Value,
+    AtomicOp, BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, Hint, IntBinary, IntPredicate,
+    Kernel, Literal, MemoryOrder, Value,
 };
 use crate::source::Span;
+use whole::{Asm, Whole};
 
 /// A cell: the space in the top bits, the index below.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,10 +150,63 @@ pub struct Reduce {
     pub shape: BlockShape,
     /// The one float operation that the combine function is, if it is one.
     pub known: Option<FloatBinary>,
-    /// The combine function: where it starts on the tape (it ends with `Return`), its arguments and yields.
+    pub combine: Combine,
+}
+
+/// A combine function: where it starts on the tape (it ends with `Return`), its arguments and yields.
+#[derive(Clone, Debug)]
+pub struct Combine {
     pub start: usize,
     pub args: Vec<Slot>,
     pub yields: Vec<Slot>,
+}
+
+/// An access that programs may see one another by: an atomic operation or a volatile load.
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    pub kind: AtomicKind,
+    pub ptr: Slot,
+    /// Of compare-and-swap.
+    pub expected: Option<Slot>,
+    /// `None`: a volatile load.
+    pub value: Option<Slot>,
+    pub mask: Option<Slot>,
+    /// For masked-off lanes of a volatile load.
+    pub other: Option<Slot>,
+    /// Of the result.
+    pub elem: Elem,
+    pub shape: BlockShape,
+    pub order: MemoryOrder,
+    /// Something depends on the old value: an acquire that nobody looks at orders nothing that a program could
+    /// rely on.
+    pub looked_at: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtomicKind {
+    Modify(AtomicOp),
+    CompareAndSwap,
+    VolatileLoad,
+}
+
+#[derive(Clone, Debug)]
+pub struct Scan {
+    pub operands: Vec<Slot>,
+    pub results: Vec<Slot>,
+    pub elems: Vec<Elem>,
+    pub axis: usize,
+    pub reverse: bool,
+    pub shape: BlockShape,
+    /// The one operation that the combine function is, if it is one.
+    pub known: Option<Known>,
+    pub combine: Combine,
+}
+
+/// A combine function that is one operation of its two arguments, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    Float(FloatBinary),
+    Int(IntBinary),
 }
 
 /// What an instruction does. Operands are cells; results go to [`Instruction::out`].
@@ -195,7 +250,20 @@ pub enum Code {
     StoreLanes(Slot, Slot, Option<Slot>, Elem, BlockShape),
     Dot(Box<Dot>),
     Reduce(Box<Reduce>),
+    Scan(Box<Scan>),
+    /// An operation on whole blocks.
+    Whole(Box<Whole>),
+    Asm(Box<Asm>),
     Assert(Slot, Arc<str>),
+    Atomic(Box<Atomic>),
+    /// Accesses of the program's lanes before it are over when those after it begin.
+    Barrier,
+    Assume(Slot),
+    /// A promise about a value.
+    Hint(Slot, Box<Hint>, BlockShape),
+    /// The end of a turn of a loop that may wait for other programs: after that many turns that changed
+    /// nothing they may run.
+    Yield(u32),
     /// Copies a cell; `true` leaves it empty.
     Move(Slot, bool),
     Jump(usize),
@@ -227,6 +295,25 @@ pub enum Code {
         start: usize,
     },
     Return,
+}
+
+impl Code {
+    /// The combine function of a reduction or scan.
+    pub fn combine(&self) -> Option<&Combine> {
+        match self {
+            Code::Reduce(reduce) => Some(&reduce.combine),
+            Code::Scan(scan) => Some(&scan.combine),
+            _ => None,
+        }
+    }
+
+    pub fn combine_mut(&mut self) -> Option<&mut Combine> {
+        match self {
+            Code::Reduce(reduce) => Some(&mut reduce.combine),
+            Code::Scan(scan) => Some(&mut scan.combine),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -268,7 +355,8 @@ pub struct Program {
     pub kernel: Arc<Kernel>,
     pub lazy: Tape,
     pub dense: Tape,
-    /// Which parameters the kernel may load from and store to.
+    /// Which parameters the kernel may load from and store to, atomics included.
     pub loads: Vec<bool>,
     pub stores: Vec<bool>,
+    pub uses: provenance::Uses,
 }

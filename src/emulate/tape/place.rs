@@ -68,6 +68,8 @@ pub enum Item {
         forward: Vec<Handover>,
         after: StreamId,
         next: Vec<Handover>,
+        /// It may wait for other programs: idle turns until they may run.
+        patience: Option<u32>,
         span: Span,
     },
 }
@@ -287,7 +289,15 @@ fn fits_a_table(code: &Code) -> bool {
         | Code::StoreLanes(..)
         | Code::Dot(_)
         | Code::Reduce(_)
+        | Code::Scan(_)
+        | Code::Whole(_)
+        | Code::Asm(_)
         | Code::Assert(..)
+        | Code::Atomic(_)
+        | Code::Barrier
+        | Code::Assume(_)
+        | Code::Hint(..)
+        | Code::Yield(_)
         | Code::Move(..)
         | Code::Jump(_)
         | Code::BranchUnless(..)
@@ -333,6 +343,8 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         | Code::Argument(_)
         | Code::Constant(..)
         | Code::Range(..)
+        | Code::Barrier
+        | Code::Yield(_)
         | Code::Jump(_)
         | Code::Return => {}
         Code::Int(_, _, a, b)
@@ -349,6 +361,8 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         | Code::Reshape(a, _)
         | Code::OnlyLane(a)
         | Code::Assert(a, _)
+        | Code::Assume(a)
+        | Code::Hint(a, ..)
         | Code::Move(a, _)
         | Code::BranchUnless(a, _) => out.push(*a),
         Code::Fma(_, a, b, c) | Code::Select(_, a, b, c) => out.extend([*a, *b, *c]),
@@ -367,6 +381,10 @@ pub fn reads(code: &Code) -> Vec<Slot> {
             out.extend([*p, *value]);
             out.extend(mask);
         }
+        Code::Atomic(atomic) => {
+            out.push(atomic.ptr);
+            out.extend([atomic.expected, atomic.value, atomic.mask, atomic.other].into_iter().flatten());
+        }
         Code::Dot(dot) => {
             for operand in [&dot.a, &dot.b] {
                 match operand {
@@ -377,6 +395,9 @@ pub fn reads(code: &Code) -> Vec<Slot> {
             out.push(dot.acc);
         }
         Code::Reduce(reduce) => out.extend(&reduce.operands),
+        Code::Scan(scan) => out.extend(&scan.operands),
+        Code::Whole(whole) => out.extend(&whole.operands),
+        Code::Asm(asm) => out.extend(&asm.operands),
         Code::LoopStart { lower, .. } => out.push(*lower),
         Code::LoopTest { variable, upper, step, .. } => out.extend([*variable, *upper, *step]),
         Code::LoopNext { variable, step, .. } => out.extend([*variable, *step]),

@@ -7,6 +7,8 @@
 //! no launch may store to;
 //! `# launch: GRID arg …` runs, where an argument is a number, or a buffer's name with, maybe, a view:
 //! `x`, `x(2,4)`, `x(2,4:8,1+3)` (shape, strides, element of the first index).
+//! An i64 buffer may be filled with addresses: `# buffer: table i64[2] &x &y+8`.
+//! `# value: NAME v v v*n …` (files that pass) says what a buffer holds afterwards.
 //! `# fuel: N`, `# memory: N` set limits; `# otherwise: CODE` says what finds the fault when its own check is
 //! off, which without this line nothing does. Bless with UPDATE_EXPECT=1.
 
@@ -31,6 +33,8 @@ struct Case {
     grid: [u32; 3],
     args: Vec<Arg>,
     options: Options,
+    /// What buffers hold in the end.
+    values: Vec<(BufferId, Vec<f64>)>,
 }
 
 fn case(path: &Path) -> Case {
@@ -51,6 +55,19 @@ fn case(path: &Path) -> Case {
         let (dtype, len) = ty.strip_suffix(']').unwrap().split_once('[').unwrap();
         let (dtype, len) = (DType::from_name(dtype).unwrap(), len.parse().unwrap());
         let id = memory.allocate(name, dtype, len);
+        if fill.starts_with('&') {
+            let address = |word: &str| {
+                let Some(place) = word.strip_prefix('&') else { return word.parse().unwrap() };
+                let (name, offset) = place.split_once('+').unwrap_or((place, "0"));
+                let buffer = memory.buffers.iter().position(|b| b.name == name).unwrap();
+                memory.address(BufferId(buffer)) + offset.parse::<i64>().unwrap()
+            };
+            let mut addresses: Vec<i64> = std::iter::once(fill).chain(words).map(address).collect();
+            addresses.resize(len, 0);
+            memory.buffers[id.0].lanes = Storage::I64(addresses);
+            memory.buffers[id.0].undefined = None;
+            continue;
+        }
         let protected = match words.next() {
             None => false,
             Some("read") => true,
@@ -77,11 +94,24 @@ fn case(path: &Path) -> Case {
     let mut grid = [1; 3];
     words.next().unwrap().split(',').zip(&mut grid).for_each(|(n, g)| *g = n.parse().unwrap());
     let args = words.map(|word| argument(word, &memory)).collect();
+    let values = lines("value").iter().map(|line| values(line, &memory)).collect();
     let number = |key: &str| lines(key).first().map(|n| n.parse::<u64>().unwrap());
     let mut options = Options::default();
     options.fuel = number("fuel").unwrap_or(options.fuel);
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
-    Case { otherwise: lines("otherwise").pop(), program, simplified, accesses, memory, grid, args, options }
+    Case { otherwise: lines("otherwise").pop(), program, simplified, accesses, memory, grid, args, options, values }
+}
+
+/// `y 1 2 3*4`.
+fn values(line: &str, memory: &Memory) -> (BufferId, Vec<f64>) {
+    let mut words = line.split_whitespace();
+    let name = words.next().unwrap();
+    let buffer = BufferId(memory.buffers.iter().position(|b| b.name == name).unwrap());
+    let values = words.flat_map(|word| {
+        let (value, times) = word.split_once('*').unwrap_or((word, "1"));
+        vec![value.parse().unwrap(); times.parse().unwrap()]
+    });
+    (buffer, values.collect())
 }
 
 fn argument(word: &str, memory: &Memory) -> Arg {
@@ -253,6 +283,7 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         found.push_str(&format!("{}: {whole} {accesses}\n", path.file_stem().unwrap().to_string_lossy()));
     }
     expect_test::expect![[r#"
+        added_atomically: A003 A003
         block_pointer_without_padding: A003 -
         reduced: A003 -
         stored: A003 -
@@ -279,6 +310,12 @@ fn what_is_no_fault_passes() {
         }
         if let Some((_, message)) = outcome(&case, &case.options, false) {
             panic!("{}\n{message}", path.display());
+        }
+        let after = run_all(&case.program, &case.memory, case.grid, &case.args, &case.options).unwrap();
+        for (buffer, values) in &case.values {
+            let lanes = after.lanes(*buffer);
+            let found: Vec<f64> = (0..lanes.len()).map(|i| lanes.get_f64(i)).collect();
+            assert_eq!(&found, values, "{}: {}", path.display(), after.buffers[buffer.0].name);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Whole kernels, run: a small bench that compiles a kernel from Python and launches it lazy and
 //! dense, on one thread and on two, and demands equal bits and equal faults of all.
 
+mod blocks;
 mod cancel;
 mod files;
 mod precision;
+mod library;
 mod random;
 mod regions;
 mod templates;

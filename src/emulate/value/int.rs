@@ -28,7 +28,8 @@ pub struct IntBlock {
 
 impl IntBlock {
     pub fn affine(n: usize, base: i64, step: i64) -> IntBlock {
-        let last = base + step * (n as i64 - 1).max(0);
+        // The last lane fits, though the way to it may not.
+        let last = base.wrapping_add(step.wrapping_mul((n as i64 - 1).max(0)));
         IntBlock {
             layout: Layout::line(n),
             lanes: IntLanes::Affine { base, step },
@@ -48,7 +49,9 @@ impl IntBlock {
     pub fn renormalised(layout: Layout, lanes: Vec<i64>, taints: Taints) -> IntBlock {
         if layout.rank() == 1 && lanes.len() == layout.size(0) && lanes.len() > 1 {
             let step = lanes[1].wrapping_sub(lanes[0]);
-            if lanes.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step) {
+            let last = i128::from(lanes[0]) + i128::from(step) * (lanes.len() as i128 - 1);
+            // Equal steps that wrap around i64 are no line of integers.
+            if last == i128::from(lanes[lanes.len() - 1]) && lanes.windows(2).all(|w| w[1].wrapping_sub(w[0]) == step) {
                 let mut block = IntBlock::affine(lanes.len(), lanes[0], step);
                 block.taints = taints;
                 return block;
@@ -79,7 +82,8 @@ impl IntBlock {
     pub fn range_of(&self, from: usize, to: usize) -> (i64, i64) {
         match &self.lanes {
             IntLanes::Affine { base, step } => {
-                let (a, b) = (base + step * from as i64, base + step * (to as i64 - 1));
+                let at = |i: usize| base.wrapping_add(step.wrapping_mul(i as i64));
+                let (a, b) = (at(from), at(to - 1));
                 (a.min(b), a.max(b))
             }
             IntLanes::Dense(lanes) if from == 0 && to == lanes.len() => (self.lo, self.hi),

@@ -9,6 +9,7 @@
 //! Integers are held exactly in `i64`: sums and products of narrower types may leave the type's
 //! range and are wrapped (and tainted) only where something other than `+ − ·` uses them.
 
+pub mod eight;
 pub mod int;
 pub mod layout;
 pub mod mask;
@@ -16,6 +17,7 @@ pub mod pool;
 pub mod round;
 pub mod taint;
 
+use std::hash::Hasher;
 use std::sync::Arc;
 
 pub use int::{IntBlock, IntLanes};
@@ -31,10 +33,40 @@ pub struct Scalar<T> {
     pub taint: u8,
 }
 
-/// A pointer: which argument it came from, and where it points in that argument's buffer.
+/// Where a pointer came from: an argument of the launch, an argument seen as another type, or an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Offsets count the argument's own elements.
+    Argument(usize),
+    /// Offsets count elements of a type (by its number in `tape::provenance::Uses::pointees`), from the start of the
+    /// argument's buffer or, without one, from address zero.
+    Cast { arg: Option<usize>, pointee: usize },
+}
+
+/// No argument.
+const NOWHERE: u32 = 0xffff;
+
+impl Origin {
+    pub fn of(packed: u32) -> Origin {
+        let arg = packed & 0xffff;
+        match packed >> 16 {
+            0 => Origin::Argument(arg as usize),
+            pointee => Origin::Cast { arg: (arg != NOWHERE).then_some(arg as usize), pointee: pointee as usize - 1 },
+        }
+    }
+
+    pub fn packed(self) -> u32 {
+        match self {
+            Origin::Argument(arg) => arg as u32,
+            Origin::Cast { arg, pointee } => arg.map_or(NOWHERE, |arg| arg as u32) | (pointee as u32 + 1) << 16,
+        }
+    }
+}
+
+/// A pointer: where it came from, and where it points from there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pointer {
-    /// Index of the kernel parameter: the provenance.
+    /// The provenance: an [`Origin`], packed; an argument of the launch is its index.
     pub arg: u32,
     /// Element of the buffer.
     pub offset: i64,
@@ -166,6 +198,31 @@ impl Cell {
             },
         };
         lanes + self.taints().as_ref().map_or(0, |t| t.len())
+    }
+
+    /// Its lanes and taints, as bits.
+    pub fn hash_lanes(&self, hasher: &mut impl Hasher) {
+        let mut ints = |block: &IntBlock| block.values().iter().for_each(|&v| hasher.write_i64(v));
+        match self {
+            Cell::Empty => {}
+            Cell::Int(s) => hasher.write_i64(s.value),
+            Cell::Float(s) => hasher.write_u64(s.value.to_bits()),
+            Cell::Ptr(p) => {
+                hasher.write_u32(p.arg);
+                hasher.write_i64(p.offset);
+            }
+            Cell::Ints(block) => ints(block),
+            Cell::Ptrs(block) => ints(&block.offsets),
+            Cell::Mask(block) => hasher.write(&block.values()),
+            Cell::Floats(block) => match &block.lanes {
+                Floats::F32(lanes) => lanes.iter().for_each(|v| hasher.write_u32(v.to_bits())),
+                Floats::F64(lanes) => lanes.iter().for_each(|v| hasher.write_u64(v.to_bits())),
+            },
+        }
+        hasher.write_u8(self.scalar_taint());
+        if let Some(taints) = self.taints() {
+            hasher.write(taints);
+        }
     }
 
     /// The same block with its axes seen differently.

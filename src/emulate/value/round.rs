@@ -1,5 +1,9 @@
-//! Rounding to narrow floats that live in wider carriers: to nearest, ties to even.
+//! Rounding to narrow floats that live in wider carriers: to nearest, ties to even, or towards zero.
+//!
+//! A conversion to 8 bits saturates, as `cvt.satfinite` does: what is too large, infinity too, becomes the largest
+//! number; NaN stays.
 
+use crate::dtype::DType;
 use crate::kernel::ir::Elem;
 
 /// The nearest value of a 16-bit float type, as f32; f32 itself is unchanged.
@@ -9,13 +13,14 @@ pub fn round_f32(elem: Elem, value: f32) -> f32 {
         Elem::F16 => half::f16::from_f32(value).to_f32(),
         Elem::BF16 => half::bf16::from_f32(value).to_f32(),
         Elem::F32 | Elem::F64 => value,
-        Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
+        Elem::F8E4M3 | Elem::F8E5M2 => round_eight(elem, value.into()) as f32,
+        Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
     }
 }
 
 /// Rounds every lane; does nothing for f32.
 pub fn round_lanes(elem: Elem, lanes: &mut [f32]) {
-    if matches!(elem, Elem::F16 | Elem::BF16) {
+    if matches!(elem, Elem::F16 | Elem::BF16 | Elem::F8E4M3 | Elem::F8E5M2) {
         lanes.iter_mut().for_each(|lane| *lane = round_f32(elem, *lane));
     }
 }
@@ -27,12 +32,40 @@ pub fn round_scalar(elem: Elem, value: f64) -> f64 {
         Elem::F16 => half::f16::from_f64(value).to_f64(),
         Elem::BF16 => half::bf16::from_f64(value).to_f64(),
         Elem::F32 => f64::from(value as f32),
-        Elem::F8E4M3 | Elem::F8E5M2 | Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
+        Elem::F8E4M3 | Elem::F8E5M2 => round_eight(elem, value),
+        Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
+    }
+}
+
+/// The nearest value of an 8-bit float type.
+fn round_eight(elem: Elem, value: f64) -> f64 {
+    let dtype = if elem == Elem::F8E4M3 { DType::F8E4M3 } else { DType::F8E5M2 };
+    let Some(format) = dtype.format() else { return value };
+    if value.is_nan() { value } else { format.round(value.clamp(-format.max, format.max)) }
+}
+
+/// The next value of the type towards zero; what is beyond its largest one becomes that.
+pub fn toward_zero(elem: Elem, value: f64) -> f64 {
+    let dtype = match elem {
+        Elem::F64 => DType::F64,
+        Elem::F32 => DType::F32,
+        Elem::F16 => DType::F16,
+        Elem::BF16 => DType::BF16,
+        Elem::F8E4M3 => DType::F8E4M3,
+        Elem::F8E5M2 => DType::F8E5M2,
+        Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
+    };
+    match dtype.format() {
+        Some(format) if format.digits < 53 && value.is_finite() => {
+            let ulp = format.ulp(value);
+            ((value / ulp).trunc() * ulp).clamp(-format.max, format.max)
+        }
+        Some(_) | None => value,
     }
 }
 
 #[cold]
 #[inline(never)]
 fn no_float(elem: Elem) -> ! {
-    unreachable!("invariant: a verified kernel rounds floats, and 8-bit ones are refused when it is compiled, not {elem}")
+    unreachable!("invariant: a verified kernel rounds floats, not {elem}")
 }

@@ -15,11 +15,15 @@ pub const DIVIDED_BY_ZERO: u8 = 2;
 pub const FLOAT_RANGE: u8 = 4;
 /// A shift by the width or more.
 pub const SHIFT: u8 = 8;
+/// An address that is no multiple of the size of what it points at.
+pub const MISALIGNED: u8 = 0x20;
+/// A lane of a gather or histogram whose index lies outside the block.
+pub const INDEX: u8 = 0x10;
 /// The value wrapped around its integer type.
 pub const WRAPPED: u8 = 0x80;
 
 /// All flags that leave a lane without a value.
-pub const POISON: u8 = MASKED | DIVIDED_BY_ZERO | FLOAT_RANGE | SHIFT;
+pub const POISON: u8 = MASKED | DIVIDED_BY_ZERO | FLOAT_RANGE | SHIFT | INDEX;
 
 /// One byte a stored lane, in the places of the values; `None` when every lane is clean.
 pub type Taints = Option<Arc<Vec<u8>>>;
@@ -35,7 +39,9 @@ pub fn reason(taint: u8) -> &'static str {
         t if t & MASKED != 0 => "a masked-off lane of a load without `other`",
         t if t & DIVIDED_BY_ZERO != 0 => "an integer division by zero",
         t if t & FLOAT_RANGE != 0 => "a float outside the range of the integer type it was converted to",
+        t if t & MISALIGNED != 0 => "an address that is no multiple of its element's size",
         t if t & SHIFT != 0 => "a shift by the width of its type or more",
+        t if t & INDEX != 0 => "an index of a gather or histogram outside its block",
         _ => "an integer that wrapped around its type",
     }
 }

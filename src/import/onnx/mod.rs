@@ -46,7 +46,10 @@ pub fn serves(operator: &str) -> bool {
 /// Reads a model file. Every error found is returned, not just the first.
 pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|error| {
+    // A device may never end.
+    let readable =
+        |found: std::fs::Metadata| if found.is_file() { Ok(()) } else { Err(std::io::Error::other("it is no regular file")) };
+    let bytes = std::fs::metadata(path).and_then(readable).and_then(|()| std::fs::read(path)).map_err(|error| {
         let (cause, help) = if path.is_dir() {
             ("it is a folder".to_owned(), "name the .onnx file inside it; a suite is verified by `decompose verify DIR`")
         } else {

@@ -5,7 +5,7 @@
 //! simplified here. [`Builder::discard`] undoes everything since a mark: loop-carried variables are
 //! found by lowering a body once on trial.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -30,6 +30,8 @@ pub struct Builder {
     /// Instructions of the regions being built, outermost first.
     open: Vec<Vec<Inst>>,
     constants: HashMap<Value, Literal>,
+    /// Integers that are meant to wrap.
+    pub wraps: HashSet<Value>,
     /// Given to instructions as they are appended.
     pub span: Span,
 }
@@ -49,6 +51,7 @@ impl Builder {
             current: Some(0),
             open: Vec::new(),
             constants: HashMap::new(),
+            wraps: HashSet::new(),
             span: Span::default(),
         }
     }
@@ -185,6 +188,7 @@ impl Builder {
     pub fn discard(&mut self, mark: Mark) {
         self.values.truncate(mark.values);
         self.constants.retain(|value, _| (value.0 as usize) < mark.values);
+        self.wraps.retain(|value| (value.0 as usize) < mark.values);
         self.blocks.truncate(mark.blocks);
         self.open.truncate(mark.open);
         self.current = mark.current;

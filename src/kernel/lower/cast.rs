@@ -15,6 +15,15 @@ impl Lower<'_, '_> {
         self.tensor(value, ty)
     }
 
+    /// A narrower float, rounded towards zero.
+    pub fn cast_toward_zero(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
+        let Scalar::Num(dtype) = to else { return Err(self.type_error(span, format!("a cast to {to}"))) };
+        if matches!(dtype, DType::F8E4M3 | DType::F8E5M2) {
+            return Err(self.unsupported(span, format!("a cast to {to} towards zero")));
+        }
+        Ok(self.convert(CastKind::FloatTruncZero, tensor, dtype))
+    }
+
     /// A value in another element type; numbers are converted, not reinterpreted.
     pub fn cast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
         let (from, to) = match (tensor.ty.scalar, to) {
@@ -35,6 +44,12 @@ impl Lower<'_, '_> {
         let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
         let half = |d: DType| matches!(d, DType::F16 | DType::BF16);
         if from.is_float() && to.is_float() {
+            if fp8(to) && (fp8(from) || from == DType::F64) {
+                let message = format!("a cast of {} to {}: no target has it", Scalar::Num(from), Scalar::Num(to));
+                let mut diagnostic = self.type_error(span, message);
+                diagnostic.help = Some("convert in two steps: `x.to(tl.float32).to(…)`".to_owned());
+                return Err(diagnostic);
+            }
             return Ok(match () {
                 // From a half type to double: through fp32.
                 () if half(from) && to == DType::F64 => {

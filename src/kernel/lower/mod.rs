@@ -147,8 +147,9 @@ fn compile_over(modules: &Modules<'_>, entry: &str, spec: &Specialization) -> Re
     let mut lower = Lower::new(modules, spec.target);
     let params = lower.bind_entry(function, spec)?;
     lower.entry_body(function)?;
+    let wraps = std::mem::take(&mut lower.b.wraps);
     let (values, blocks) = lower.b.finish();
-    verify(Kernel { name: Arc::from(entry), params, values, blocks, source: modules.file.clone() })
+    verify(Kernel { name: Arc::from(entry), params, values, blocks, wraps, source: modules.file.clone() })
 }
 
 /// The function being lowered.

@@ -52,6 +52,12 @@ impl<'a> Lower<'a, '_> {
         Ok(self.tensor(value, Ty::num(dtype)))
     }
 
+    /// A constant of uint64 by its bits.
+    pub fn bits64(&mut self, bits: u64) -> Tensor {
+        let value = self.b.constant(Literal::Int(bits as i64), Ty::num(DType::U64).ir());
+        self.tensor(value, Ty::num(DType::U64))
+    }
+
     /// A value as a run-time one; a Python number gets the type it has on its own.
     pub fn tensor_of(&mut self, span: Span, value: &Val<'a>) -> Result<Tensor> {
         match value {

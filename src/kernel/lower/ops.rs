@@ -51,7 +51,7 @@ impl<'a> Lower<'a, '_> {
             BinaryOp::Mod => {
                 let (a, b) = self.operands(span, left, right, Pointers::Refused, true)?;
                 if a.ty.scalar.is_float() {
-                    return Ok(self.float_op(FloatBinary::Rem, &a, &b));
+                    return self.float_op(span, FloatBinary::Rem, &a, &b);
                 }
                 let op = if a.ty.scalar.is_unsigned() { IntBinary::RemU } else { IntBinary::RemS };
                 Ok(self.int_op(op, &a, &b))
@@ -70,14 +70,37 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
+    /// `left op right`, where integers are meant to wrap.
+    pub fn wrapping(&mut self, span: Span, op: BinaryOp, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+        let result = self.binary(span, op, left, right)?;
+        if let Val::Tensor(tensor) = &result
+            && tensor.ty.scalar.is_int()
+        {
+            self.b.wraps.insert(tensor.value);
+        }
+        Ok(result)
+    }
+
+    /// Refuses what is computed in 8-bit floats: no target has arithmetic or comparisons of them.
+    pub fn no_eight(&self, span: Span, tensor: &Tensor) -> Result<()> {
+        if !matches!(tensor.ty.scalar, Scalar::Num(DType::F8E4M3 | DType::F8E5M2)) {
+            return Ok(());
+        }
+        let mut diagnostic =
+            self.type_error(span, format!("arithmetic on {}; these are only loaded, stored and converted", tensor.ty.scalar));
+        diagnostic.help = Some("convert it: `x.to(tl.float32)`".to_owned());
+        Err(diagnostic)
+    }
+
     pub fn int_op(&mut self, op: IntBinary, a: &Tensor, b: &Tensor) -> Val<'a> {
         let value = self.b.inst(InstKind::Int(op, a.value, b.value), a.ty.ir());
         Val::Tensor(self.tensor(value, a.ty.clone()))
     }
 
-    pub fn float_op(&mut self, op: FloatBinary, a: &Tensor, b: &Tensor) -> Val<'a> {
+    pub fn float_op(&mut self, span: Span, op: FloatBinary, a: &Tensor, b: &Tensor) -> Result<Val<'a>> {
+        self.no_eight(span, a)?;
         let value = self.b.inst(InstKind::Float(op, a.value, b.value), a.ty.ir());
-        Val::Tensor(self.tensor(value, a.ty.clone()))
+        Ok(Val::Tensor(self.tensor(value, a.ty.clone())))
     }
 
     /// An operation that integers and floats have alike.
@@ -90,7 +113,7 @@ impl<'a> Lower<'a, '_> {
         float: FloatBinary,
     ) -> Result<Val<'a>> {
         let (a, b) = self.operands(span, left, right, Pointers::Refused, false)?;
-        Ok(if a.ty.scalar.is_float() { self.float_op(float, &a, &b) } else { self.int_op(int, &a, &b) })
+        if a.ty.scalar.is_float() { self.float_op(span, float, &a, &b) } else { Ok(self.int_op(int, &a, &b)) }
     }
 
     pub fn add(&mut self, span: Span, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
@@ -99,7 +122,7 @@ impl<'a> Lower<'a, '_> {
             (Scalar::Ptr(_), Scalar::Ptr(_)) => Err(self.type_error(span, "a sum of two pointers")),
             (Scalar::Ptr(_), Scalar::Num(_)) => Ok(self.add_ptr(a, b)),
             (Scalar::Num(_), Scalar::Ptr(_)) => Ok(self.add_ptr(b, a)),
-            (Scalar::Num(d), Scalar::Num(_)) if d.is_float() => Ok(self.float_op(FloatBinary::Add, &a, &b)),
+            (Scalar::Num(d), Scalar::Num(_)) if d.is_float() => self.float_op(span, FloatBinary::Add, &a, &b),
             (Scalar::Num(_), Scalar::Num(_)) => Ok(self.int_op(IntBinary::Add, &a, &b)),
         }
     }
@@ -122,7 +145,7 @@ impl<'a> Lower<'a, '_> {
                 let negative = self.negate(span, &b)?;
                 self.add(span, &Val::Tensor(a), &negative)
             }
-            Scalar::Num(d) if d.is_float() => Ok(self.float_op(FloatBinary::Sub, &a, &b)),
+            Scalar::Num(d) if d.is_float() => self.float_op(span, FloatBinary::Sub, &a, &b),
             Scalar::Num(_) => Ok(self.int_op(IntBinary::Sub, &a, &b)),
         }
     }
@@ -133,7 +156,7 @@ impl<'a> Lower<'a, '_> {
             a = self.cast(span, &a, Scalar::Num(DType::F32))?;
             b = self.cast(span, &b, Scalar::Num(DType::F32))?;
         }
-        Ok(self.float_op(FloatBinary::Div, &a, &b))
+        self.float_op(span, FloatBinary::Div, &a, &b)
     }
 
     fn bitwise(&mut self, span: Span, op: BinaryOp, int: IntBinary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
@@ -165,6 +188,7 @@ impl<'a> Lower<'a, '_> {
         match tensor.ty.scalar {
             Scalar::Ptr(_) => Err(self.type_error(span, "the negative of a pointer")),
             Scalar::Num(d) if d.is_float() => {
+                self.no_eight(span, tensor)?;
                 let value = self.b.inst(InstKind::Unary(FloatUnary::Neg, tensor.value), tensor.ty.ir());
                 Ok(Val::Tensor(self.tensor(value, tensor.ty.clone())))
             }
@@ -242,6 +266,7 @@ impl<'a> Lower<'a, '_> {
         let ty = a.ty.with(Scalar::Num(DType::Bool));
         let unsigned = a.ty.scalar.is_unsigned();
         let pick = |signed, without| if unsigned { without } else { signed };
+        self.no_eight(span, &a)?;
         let kind = if a.ty.scalar.is_float() {
             let predicate = match op {
                 CompareOp::Eq => FloatPredicate::Oeq,

@@ -175,8 +175,11 @@ impl<'t> Parser<'t> {
             self.skip();
             let start = self.at;
             let mut depth = 0;
+            let mut quoted = false;
             for (i, c) in self.rest().char_indices() {
                 match c {
+                    '"' => quoted = !quoted,
+                    _ if quoted => {}
                     '<' | '(' | '[' => depth += 1,
                     '>' | ')' | ']' => depth -= 1,
                     ',' | '}' if depth == 0 => {

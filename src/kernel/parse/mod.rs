@@ -9,11 +9,12 @@
 //! whose lanes differ, calls, loops over `index`.
 
 mod cursor;
+mod blocks;
 mod hints;
 mod ops;
 mod types;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -114,7 +115,14 @@ impl<'t> Parser<'t> {
         }
         self.expect("{")?;
         let blocks = self.top_blocks()?;
-        Ok(Kernel { name: Arc::from(name), params, values: std::mem::take(&mut self.values), blocks, source: self.file.clone() })
+        Ok(Kernel {
+            name: Arc::from(name),
+            params,
+            values: std::mem::take(&mut self.values),
+            blocks,
+            wraps: HashSet::new(),
+            source: self.file.clone(),
+        })
     }
 
     fn block_id(&mut self, label: &str) -> BlockId {

@@ -86,16 +86,23 @@ impl<'t> Parser<'t> {
             }
             "tt.fp_to_fp" => {
                 let v = self.operand()?;
+                let mut zero = false;
                 if self.eat(",") {
                     self.expect("rounding")?;
                     self.expect("=")?;
-                    if self.word() != "rtne" {
-                        return self.error("only rtne rounding is supported");
-                    }
+                    zero = match self.word() {
+                        "rtne" => false,
+                        "rtz" => true,
+                        word => return self.error(format!("the rounding `{word}`")),
+                    };
                 }
                 let (from, to) = self.arrow()?;
                 let wider = from.elem.bits() < to.elem.bits();
-                let kind = if wider { CastKind::FloatExt } else { CastKind::FloatTrunc };
+                let kind = match (wider, zero) {
+                    (true, _) => CastKind::FloatExt,
+                    (false, true) => CastKind::FloatTruncZero,
+                    (false, false) => CastKind::FloatTrunc,
+                };
                 (InstKind::Cast(kind, v), vec![to])
             }
             "tt.expand_dims" => {
@@ -244,7 +251,7 @@ impl<'t> Parser<'t> {
                 (InstKind::If { condition, then, otherwise }, types)
             }
             "scf.while" => self.while_loop()?,
-            _ => return Ok(None),
+            _ => return self.block_operation(op),
         };
         Ok(Some(parsed))
     }
@@ -447,7 +454,7 @@ fn read_literal(text: &str, elem: Elem) -> Option<Literal> {
     (wrapped == int || elem == Elem::I1).then_some(Literal::Int(wrapped))
 }
 
-const INT_BINARY: [IntBinary; 17] = [
+const INT_BINARY: [IntBinary; 18] = [
     IntBinary::Add,
     IntBinary::Sub,
     IntBinary::Mul,
@@ -465,6 +472,7 @@ const INT_BINARY: [IntBinary; 17] = [
     IntBinary::MinU,
     IntBinary::MaxS,
     IntBinary::MaxU,
+    IntBinary::MulHiU,
 ];
 
 const FLOAT_BINARY: [FloatBinary; 9] = [

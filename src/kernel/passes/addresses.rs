@@ -12,7 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::diag::Result;
 use crate::kernel::ir::{Inst, InstKind, Kernel, Literal, Region, Terminator, Value, ValueData};
@@ -140,7 +140,7 @@ impl Marks {
                 self.roots.extend(init.iter().chain(&before.yields).chain(&after.yields).copied());
                 self.roots.extend(inst.results.iter().copied());
             }
-            InstKind::Reduce { operands, axis: _, combine } => {
+            InstKind::Reduce { operands, axis: _, combine } | InstKind::Scan { operands, axis: _, reverse: _, combine } => {
                 for &result in &inst.results {
                     self.need(result, operands.iter().chain(&combine.yields).copied());
                 }
@@ -163,7 +163,18 @@ impl Marks {
             | InstKind::CompareFloat(..)
             | InstKind::Select { condition: _, then: _, other: _ }
             | InstKind::Cast(..)
-            | InstKind::Dot { a: _, b: _, acc: _, precision: _ } => {
+            | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::DotScaled(_)
+            | InstKind::Gather { source: _, index: _, axis: _ }
+            | InstKind::Histogram { value: _, mask: _ }
+            | InstKind::Join(..)
+            | InstKind::Split(_)
+            | InstKind::Cat(..)
+            | InstKind::Unsplat(_)
+            | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+            | InstKind::AbsInt(_)
+            | InstKind::Extern { symbol: _, operands: _ }
+            | InstKind::InlineAsm { asm: _, operands: _ } => {
                 for &result in &inst.results {
                     self.need(result, walk::operands(&inst.kind));
                 }
@@ -187,6 +198,7 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, whole: bool, values: &mut
     let mut kept = Vec::with_capacity(insts.len());
     for mut inst in insts.drain(..) {
         let used = inst.results.iter().any(|result| live.contains(result));
+        let joins = walk::joins_lanes(&inst, values);
         match &mut inst.kind {
             InstKind::Load { ptr: _, mask: _, other } => {
                 if !used {
@@ -258,8 +270,24 @@ fn sweep(insts: &mut Vec<Inst>, live: &HashSet<Value>, whole: bool, values: &mut
             | InstKind::CompareFloat(..)
             | InstKind::Select { condition: _, then: _, other: _ }
             | InstKind::Cast(..)
-            | InstKind::Dot { a: _, b: _, acc: _, precision: _ } => {
+            | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::DotScaled(_)
+            | InstKind::Gather { source: _, index: _, axis: _ }
+            | InstKind::Histogram { value: _, mask: _ }
+            | InstKind::Join(..)
+            | InstKind::Split(_)
+            | InstKind::Cat(..)
+            | InstKind::Unsplat(_)
+            | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+            | InstKind::AbsInt(_)
+            | InstKind::Extern { symbol: _, operands: _ }
+            | InstKind::InlineAsm { asm: _, operands: _ }
+            | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ } => {
                 if !used {
+                    // Where lanes waited for each other they still do.
+                    if joins {
+                        kept.push(Inst { kind: InstKind::Barrier, results: SmallVec::new(), span: inst.span });
+                    }
                     continue;
                 }
             }

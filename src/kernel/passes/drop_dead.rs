@@ -30,6 +30,7 @@ fn insts(list: &mut Vec<Inst>, used: &mut HashSet<Value>, constants: &Constants)
         let dead = !inst.results.iter().any(|r| used.contains(r));
         let removable = is_movable(inst, constants)
             || matches!(&inst.kind, InstKind::Reduce { operands: _, axis: _, combine }
+                | InstKind::Scan { operands: _, axis: _, reverse: _, combine }
                 if combine.insts.iter().all(|i| is_movable(i, constants)))
             || matches!(&inst.kind, InstKind::If { condition: _, then, otherwise }
                 if inst.results.is_empty() && then.insts.is_empty() && otherwise.insts.is_empty());

@@ -139,6 +139,18 @@ impl Folder<'_> {
             | InstKind::Unary(..)
             | InstKind::Fma(..)
             | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::DotScaled(_)
+            | InstKind::Gather { source: _, index: _, axis: _ }
+            | InstKind::Histogram { value: _, mask: _ }
+            | InstKind::Join(..)
+            | InstKind::Split(_)
+            | InstKind::Cat(..)
+            | InstKind::Unsplat(_)
+            | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+            | InstKind::AbsInt(_)
+            | InstKind::Extern { symbol: _, operands: _ }
+            | InstKind::InlineAsm { asm: _, operands: _ }
+            | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
             | InstKind::Reduce { operands: _, axis: _, combine: _ }
             | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
             | InstKind::If { condition: _, then: _, otherwise: _ }
@@ -187,6 +199,7 @@ impl Folder<'_> {
                     | CastKind::FloatToIntU
                     | CastKind::FloatExt
                     | CastKind::FloatTrunc
+                    | CastKind::FloatTruncZero
                     | CastKind::Bitcast
                     | CastKind::PtrToInt
                     | CastKind::IntToPtr => None,
@@ -204,6 +217,18 @@ impl Folder<'_> {
             | InstKind::Fma(..)
             | InstKind::CompareFloat(..)
             | InstKind::Dot { a: _, b: _, acc: _, precision: _ }
+            | InstKind::DotScaled(_)
+            | InstKind::Gather { source: _, index: _, axis: _ }
+            | InstKind::Histogram { value: _, mask: _ }
+            | InstKind::Join(..)
+            | InstKind::Split(_)
+            | InstKind::Cat(..)
+            | InstKind::Unsplat(_)
+            | InstKind::ClampFloat { value: _, min: _, max: _, keeps_nan: _ }
+            | InstKind::AbsInt(_)
+            | InstKind::Extern { symbol: _, operands: _ }
+            | InstKind::InlineAsm { asm: _, operands: _ }
+            | InstKind::Scan { operands: _, axis: _, reverse: _, combine: _ }
             | InstKind::Reduce { operands: _, axis: _, combine: _ }
             | InstKind::For { lower: _, upper: _, step: _, init: _, body: _ }
             | InstKind::If { condition: _, then: _, otherwise: _ }
@@ -224,7 +249,7 @@ fn is_ring(op: IntBinary) -> bool {
         IntBinary::Add | IntBinary::Sub | IntBinary::Mul => true,
         IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => false,
         IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => false,
-        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => false,
     }
 }
 
@@ -275,6 +300,7 @@ fn int_binary(op: IntBinary, x: i64, y: i64, elem: Elem) -> Option<Literal> {
                 y
             }
         }
+        IntBinary::MulHiU => ((u128::from(ux) * u128::from(uy)) >> elem.bits()) as i64,
     };
     // Wrapped results are left to run time, where they are reported if they reach an address.
     let wrapped = wrap(result, elem);
@@ -284,7 +310,7 @@ fn int_binary(op: IntBinary, x: i64, y: i64, elem: Elem) -> Option<Literal> {
         IntBinary::Mul => x.checked_mul(y).is_none_or(|r| wrap(r, elem) != r),
         IntBinary::Shl => i128::from(x) << uy != i128::from(wrapped),
         IntBinary::DivS | IntBinary::RemS | IntBinary::ShrS => wrapped != result,
-        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
+        IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => false,
         IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::DivU | IntBinary::RemU | IntBinary::ShrU => false,
     };
     (!overflows).then_some(Literal::Int(wrapped))
@@ -297,7 +323,7 @@ fn neutral_right(op: IntBinary, y: i64, elem: Elem) -> bool {
         IntBinary::Mul | IntBinary::DivS | IntBinary::DivU => y == 1,
         IntBinary::Or | IntBinary::Xor => elem == Elem::I1 && y == 0,
         IntBinary::And => elem == Elem::I1 && y == 1,
-        IntBinary::ShrS | IntBinary::ShrU => false,
+        IntBinary::ShrS | IntBinary::ShrU | IntBinary::MulHiU => false,
         IntBinary::RemS | IntBinary::RemU | IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => false,
     }
 }
@@ -317,7 +343,8 @@ fn neutral_left(op: IntBinary, x: i64, elem: Elem) -> bool {
         | IntBinary::MinS
         | IntBinary::MinU
         | IntBinary::MaxS
-        | IntBinary::MaxU => false,
+        | IntBinary::MaxU
+        | IntBinary::MulHiU => false,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Values are called after the Python variable they were bound to (`%offs`, `%offs_1`, …), others are
 //! numbered. Several results are printed one by one (`%a, %b = scf.for …`), which MLIR reads too.
 
+mod blocks;
 mod hints;
 mod literal;
 mod names;
@@ -15,7 +16,7 @@ use literal::{literal_text, quoted};
 use names::{identifier, name_values};
 pub(super) use operations::{
     atomic_name, cast_name, float_name, float_predicate, hint_name, int_name, int_predicate, order_name, precision_name,
-    scope_name, unary_name,
+    scaled_format_name, scope_name, unary_name,
 };
 
 /// The whole kernel, with a line break at the end.
@@ -44,6 +45,7 @@ macro_rules! put {
         write!($printer.out, $($arg)*).expect("invariant: a String takes every write")
     };
 }
+use put;
 
 impl<'k> Printer<'k> {
     fn v(&self, value: Value) -> String {
@@ -218,9 +220,14 @@ impl<'k> Printer<'k> {
             InstKind::Cast(kind, v) => {
                 let fp8 = |elem| matches!(elem, Elem::F8E4M3 | Elem::F8E5M2);
                 let (from, to) = (self.ty(*v).elem, self.ty(result).elem);
-                let float = matches!(kind, CastKind::FloatExt | CastKind::FloatTrunc);
-                if float && (fp8(from) || fp8(to) || from.bits() == to.bits()) {
-                    let rounding = if *kind == CastKind::FloatTrunc { ", rounding = rtne" } else { "" };
+                let float = matches!(kind, CastKind::FloatExt | CastKind::FloatTrunc | CastKind::FloatTruncZero);
+                let zero = *kind == CastKind::FloatTruncZero;
+                if float && (zero || fp8(from) || fp8(to) || from.bits() == to.bits()) {
+                    let rounding = match (zero, *kind == CastKind::FloatTrunc) {
+                        (true, _) => ", rounding = rtz",
+                        (false, true) => ", rounding = rtne",
+                        (false, false) => "",
+                    };
                     self.arrow("tt.fp_to_fp", *v, rounding, result);
                 } else if matches!(kind, CastKind::Bitcast | CastKind::PtrToInt | CastKind::IntToPtr) {
                     self.arrow(cast_name(*kind), *v, "", result);
@@ -235,6 +242,18 @@ impl<'k> Printer<'k> {
                 }
                 put!(self, " : {} * {} -> {}\n", self.ty(*a), self.ty(*b), self.ty(result));
             }
+            InstKind::DotScaled(dot) => self.dot_scaled(dot, result),
+            InstKind::Scan { operands, axis, reverse, combine } => self.scan(operands, *axis, *reverse, combine, &inst.results),
+            InstKind::Gather { source, index, axis } => self.gather(*source, *index, *axis, result),
+            InstKind::Histogram { value, mask } => self.histogram(*value, *mask, result),
+            InstKind::Join(a, b) => self.two_arrow("tt.join", *a, *b, result),
+            InstKind::Cat(a, b) => self.two_arrow("tt.cat", *a, *b, result),
+            InstKind::Split(v) => self.arrow("tt.split", *v, "", result),
+            InstKind::Unsplat(v) => self.same("tt.unsplat", &[*v]),
+            InstKind::ClampFloat { value, min, max, keeps_nan } => self.clamp([*value, *min, *max], *keeps_nan),
+            InstKind::AbsInt(v) => self.same("math.absi", &[*v]),
+            InstKind::Extern { symbol, operands } => self.extern_call(*symbol, operands, result),
+            InstKind::InlineAsm { asm, operands } => self.inline_asm(asm, operands, &inst.results),
             InstKind::Reduce { operands, axis, combine } => {
                 put!(self, "\"tt.reduce\"({}) <{{axis = {axis} : i32}}> ({{\n", self.list(operands));
                 self.line();

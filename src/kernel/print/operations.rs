@@ -2,7 +2,7 @@
 
 use crate::kernel::ir::{
     AtomicOp, CastKind, DotPrecision, FloatBinary, FloatPredicate, FloatUnary, HintKind, IntBinary, IntPredicate, MemoryOrder,
-    MemoryScope,
+    MemoryScope, ScaledFormat,
 };
 
 pub(in crate::kernel) fn int_name(op: IntBinary) -> &'static str {
@@ -24,6 +24,7 @@ pub(in crate::kernel) fn int_name(op: IntBinary) -> &'static str {
         IntBinary::MinU => "arith.minui",
         IntBinary::MaxS => "arith.maxsi",
         IntBinary::MaxU => "arith.maxui",
+        IntBinary::MulHiU => "tt.mulhiui",
     }
 }
 
@@ -98,6 +99,7 @@ pub(in crate::kernel) fn cast_name(kind: CastKind) -> &'static str {
         CastKind::FloatToIntU => "arith.fptoui",
         CastKind::FloatExt => "arith.extf",
         CastKind::FloatTrunc => "arith.truncf",
+        CastKind::FloatTruncZero => "tt.fp_to_fp",
         CastKind::Bitcast => "tt.bitcast",
         CastKind::PtrToInt => "tt.ptr_to_int",
         CastKind::IntToPtr => "tt.int_to_ptr",
@@ -152,5 +154,15 @@ pub(in crate::kernel) fn precision_name(precision: DotPrecision) -> &'static str
         DotPrecision::Tf32x3 => "tf32x3",
         DotPrecision::Bf16x3 => "bf16x3",
         DotPrecision::Bf16x6 => "bf16x6",
+    }
+}
+
+pub(in crate::kernel) fn scaled_format_name(format: ScaledFormat) -> &'static str {
+    match format {
+        ScaledFormat::E2M1 => "e2m1",
+        ScaledFormat::E4M3 => "e4m3",
+        ScaledFormat::E5M2 => "e5m2",
+        ScaledFormat::BF16 => "bf16",
+        ScaledFormat::F16 => "fp16",
     }
 }

@@ -21,6 +21,7 @@
 //! Does not check: that a loop ends, that an address is valid, that a divisor is not zero. Those are
 //! facts of a run.
 
+mod blocks;
 mod types;
 
 use std::ops::Deref;

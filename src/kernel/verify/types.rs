@@ -2,7 +2,7 @@
 
 use super::{Check, Verifier, check};
 use crate::kernel::ir::{AtomicOp, CastKind, Elem, FloatBinary, Inst, InstKind, Literal, Type, Value};
-use crate::kernel::{lower, walk};
+use crate::kernel::lower;
 use crate::source::Span;
 
 impl Verifier<'_> {
@@ -140,13 +140,28 @@ impl Verifier<'_> {
             }
             InstKind::Dot { a, b, acc, precision: _ } => {
                 let (x, y, z) = (self.ty(*a), self.ty(*b), self.ty(*acc));
-                let fits = x.shape.len() == 2 && y.shape.len() == 2 && x.shape[1] == y.shape[0];
-                check(fits, span, || format!("a dot of {x} and {y}"))?;
-                check(z.shape.as_slice() == [x.shape[0], y.shape[1]], span, || format!("an accumulator of {z}"))?;
+                let rank = x.shape.len();
+                let fits = (rank == 2 || rank == 3) && y.shape.len() == rank && x.shape[rank - 1] == y.shape[rank - 2];
+                check(fits && x.shape[..rank - 2] == y.shape[..rank - 2], span, || format!("a dot of {x} and {y}"))?;
+                let mut shape = x.shape.clone();
+                shape[rank - 1] = y.shape[rank - 1];
+                check(z.shape == shape, span, || format!("an accumulator of {z}"))?;
                 let arithmetic = x.elem.is_float() == z.elem.is_float() && x.elem.is_float() == y.elem.is_float();
                 check(arithmetic && x.elem.bits() == y.elem.bits(), span, || format!("a dot of {x} and {y} into {z}"))?;
                 is(z)
             }
+            InstKind::DotScaled(dot) => self.dot_scaled(dot, &result_types, span),
+            InstKind::Scan { operands, axis, reverse: _, combine } => self.scan(operands, *axis, combine, &result_types, span),
+            InstKind::Gather { source, index, axis } => self.gather(*source, *index, *axis, &result_types, span),
+            InstKind::Histogram { value, mask } => self.histogram(*value, *mask, &result_types, span),
+            InstKind::Join(a, b) => self.join(*a, *b, &result_types, span),
+            InstKind::Split(v) => self.split(*v, &result_types, span),
+            InstKind::Cat(a, b) => self.cat(*a, *b, &result_types, span),
+            InstKind::Unsplat(v) => self.unsplat(*v, &result_types, span),
+            InstKind::ClampFloat { value, min, max, keeps_nan: _ } => self.clamp([*value, *min, *max], &result_types, span),
+            InstKind::AbsInt(v) => self.abs_int(*v, &result_types, span),
+            InstKind::Extern { symbol, operands } => self.extern_call(*symbol, operands, &result_types, span),
+            InstKind::InlineAsm { asm, operands } => self.inline_asm(asm, operands, &result_types, span),
             InstKind::Reduce { operands, axis, combine } => {
                 let Some(first) = operands.first() else { return Err((span, "a reduction of nothing".to_owned())) };
                 let shape = self.ty(*first).shape.clone();
@@ -162,13 +177,7 @@ impl Verifier<'_> {
                     check(*result == want, span, || format!("a reduction gives {result} instead of {want}"))?;
                     lanes.push(Type::scalar(ty.elem));
                 }
-                let mut effects = false;
-                walk::each_inst(&combine.insts, &mut |inst| {
-                    effects |= walk::touches_memory(&inst.kind)
-                        || walk::orders_memory(&inst.kind)
-                        || matches!(inst.kind, InstKind::Assert { condition: _, message: _ } | InstKind::Assume(_));
-                });
-                check(!effects, span, || "a combine function with memory accesses or assertions".to_owned())?;
+                self.no_effects(combine, span)?;
                 let args = [lanes.clone(), lanes.clone()].concat();
                 self.region(combine, &args, &lanes, span)
             }
@@ -260,7 +269,7 @@ impl Verifier<'_> {
             CastKind::IntToFloatS | CastKind::IntToFloatU => a.is_integer() && b.is_float(),
             CastKind::FloatToIntS | CastKind::FloatToIntU => a.is_float() && b.is_integer(),
             CastKind::FloatExt => a.is_float() && b.is_float() && wider,
-            CastKind::FloatTrunc => a.is_float() && b.is_float() && a != b && !wider,
+            CastKind::FloatTrunc | CastKind::FloatTruncZero => a.is_float() && b.is_float() && a != b && !wider,
             CastKind::PtrToInt => matches!(a, Elem::Ptr(_)) && b == Elem::I64,
             CastKind::IntToPtr => a == Elem::I64 && matches!(b, Elem::Ptr(_)),
             CastKind::Bitcast => a != b && a.bits() == b.bits() && matches!(a, Elem::Ptr(_)) == matches!(b, Elem::Ptr(_)),

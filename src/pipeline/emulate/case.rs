@@ -88,7 +88,7 @@ fn memory(resolved: &Resolved, program: &Program, seed: u64) -> Result<Memory> {
         let uses: Vec<usize> = uses.map(|(at, _)| at).collect();
         let only_stored = uses.iter().any(|&at| program.stores[at]) && !uses.iter().any(|&at| program.loads[at]);
         match fill::buffer(spec, view, &resolved.scope, only_stored, seed)? {
-            Some(lanes) => memory.insert(&spec.name, lanes),
+            Some(lanes) => memory.insert_as(&spec.name, spec.dtype, lanes),
             None => memory.allocate(&spec.name, spec.dtype, spec.len),
         };
     }

@@ -9,7 +9,6 @@
 # compile: float_floor x_ptr=*f32
 # compile: not_a_mask x_ptr=*f32
 # compile: in_helper x_ptr=*f32
-# compile: scan x_ptr=*f32
 import triton
 import triton.language as tl
 
@@ -87,9 +86,3 @@ def add(a, b):
 @triton.jit
 def in_helper(x_ptr):
     tl.store(x_ptr, add(x_ptr, x_ptr))
-
-
-@triton.jit
-def scan(x_ptr):
-    at = tl.arange(0, 16)
-    tl.store(x_ptr + at, tl.cumsum(tl.load(x_ptr + at), 0))

@@ -34,6 +34,7 @@ impl Builder<'_> {
                 let form = state.enter(self, stream, scalar, &mut starts);
                 self.forms.insert(arg, form);
             }
+            body.args.iter().for_each(|&arg| self.hints(arg));
             self.insts(&body.insts)?;
             // What the body yields differently becomes variant.
             let mut changed = false;
@@ -110,6 +111,7 @@ impl Builder<'_> {
             self.forms.insert(arg, Form::Cell(slot));
         }
         self.place.current = first;
+        before.args.iter().for_each(|&arg| self.hints(arg));
         self.insts(&before.insts)?;
         let condition = self.cell(before.yields[0]);
         let forward = results.iter().zip(&before.yields[1..]).map(|(&to, &v)| Handover { to, from: self.cell(v) }).collect();
@@ -117,12 +119,38 @@ impl Builder<'_> {
             self.forms.insert(value, Form::Cell(slot));
         }
         self.place.current = second;
+        after.args.iter().for_each(|&arg| self.hints(arg));
         self.insts(&after.insts)?;
         let next = args.iter().zip(&after.yields).map(|(&to, &v)| Handover { to, from: self.cell(v) }).collect();
         self.place.current = outer;
-        self.place.push(Item::While { init: start, before: first, condition, forward, after: second, next, span: inst.span });
+        let patience = [before, after].into_iter().filter_map(patience).min();
+        self.place.push(Item::While {
+            init: start,
+            before: first,
+            condition,
+            forward,
+            after: second,
+            next,
+            patience,
+            span: inst.span,
+        });
         Ok(())
     }
+}
+
+/// Turns of a loop that change nothing before other programs may run, for a loop that looks at memory. One that
+/// looks at it with plain loads may as well search.
+fn patience(region: &Region) -> Option<u32> {
+    let mut found = None;
+    walk::each_inst(&region.insts, &mut |inst| {
+        let turns = match &inst.kind {
+            InstKind::Load { ptr: _, mask: _, other: _ } => 4096,
+            kind if walk::touches_memory(kind) && walk::orders_memory(kind) => 16,
+            _ => return,
+        };
+        found = Some(found.map_or(turns, |least: u32| least.min(turns)));
+    });
+    found
 }
 
 /// One carried value of a `for`: which of its parts change from iteration to iteration.

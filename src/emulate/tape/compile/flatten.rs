@@ -27,8 +27,8 @@ impl Layout {
                 match item {
                     Item::Plain(instruction) => {
                         read(&mut reads(&instruction.code).into_iter());
-                        if let Code::Reduce(reduce) = &instruction.code {
-                            read(&mut reduce.yields.iter().copied());
+                        if let Some(combine) = instruction.code.combine() {
+                            read(&mut combine.yields.iter().copied());
                         }
                     }
                     Item::For { lower, upper, step, init, next, .. } => {
@@ -96,8 +96,8 @@ impl Layout {
             self.combines.insert(stream, start);
         }
         for instruction in &mut self.code {
-            if let Code::Reduce(reduce) = &mut instruction.code {
-                reduce.start = self.combines[&reduce.start];
+            if let Some(combine) = instruction.code.combine_mut() {
+                combine.start = self.combines[&combine.start];
             }
         }
         Tape {
@@ -163,8 +163,8 @@ impl Layout {
                     if let Code::Dot(dot) = &mut instruction.code {
                         dot.take_acc = self.is_last_read(dot.acc, stream);
                     }
-                    if let Code::Reduce(reduce) = &instruction.code {
-                        self.combines.insert(reduce.start, 0);
+                    if let Some(combine) = instruction.code.combine() {
+                        self.combines.insert(combine.start, 0);
                     }
                     self.code.push(instruction);
                 }
@@ -191,7 +191,7 @@ impl Layout {
                     self.moves(&other_results, otherwise);
                     self.patch(jump, self.code.len());
                 }
-                Item::While { init, before, condition, forward, after, next, span } => {
+                Item::While { init, before, condition, forward, after, next, patience, span } => {
                     self.moves(&init, stream);
                     let top = self.code.len();
                     self.stream(before);
@@ -199,6 +199,9 @@ impl Layout {
                     let branch = self.emit(Code::BranchUnless(condition, 0), Slot::NONE, span);
                     self.stream(after);
                     self.moves(&next, after);
+                    if let Some(patience) = patience {
+                        self.emit(Code::Yield(patience), Slot::NONE, span);
+                    }
                     self.emit(Code::Jump(top), Slot::NONE, span);
                     self.patch(branch, self.code.len());
                 }

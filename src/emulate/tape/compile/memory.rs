@@ -5,7 +5,8 @@ use super::*;
 impl Builder<'_> {
     fn tile(&mut self, ptr: Value, mask: Option<Value>) -> Option<Tile> {
         let shape = self.kernel.ty(ptr).shape.clone();
-        if shape.is_empty() {
+        // Through a pointer of another type, lane by lane.
+        if shape.is_empty() || flat::is_flat(&shape) || self.uses.may_be_cast(ptr) {
             return None;
         }
         let address = self.as_sum(ptr)?;
@@ -29,7 +30,8 @@ impl Builder<'_> {
         let ty = self.kernel.ty(result).clone();
         let Some(tile) = self.tile(ptr, mask) else {
             let (p, m, o) = (self.cell(ptr), mask.map(|m| self.cell(m)), other.map(|o| self.cell(o)));
-            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, ty.shape.clone()), ty.is_scalar(), span));
+            let shape = flat::held(&ty.shape);
+            return Form::Cell(self.place.here(Code::LoadLanes(p, m, o, ty.elem, shape), ty.is_scalar(), span));
         };
         let other_slot = other.map(|o| self.cell(o));
         let uniform = other_slot.is_none_or(|s| self.place.is_scalar(s));
@@ -47,6 +49,34 @@ impl Builder<'_> {
         }
     }
 
+    /// Operands: pointer, expected value, value, mask, other.
+    pub(super) fn atomic(
+        &mut self,
+        kind: AtomicKind,
+        order: MemoryOrder,
+        operands: [Option<Value>; 5],
+        result: Value,
+        span: Span,
+    ) -> Form {
+        let [ptr, expected, value, mask, other] = operands.map(|operand| operand.map(|v| self.cell(v)));
+        let ptr = ptr.expect("invariant: an access has a pointer");
+        let ty = self.kernel.ty(result).clone();
+        let scalar = ty.is_scalar();
+        let atomic = Atomic {
+            kind,
+            ptr,
+            expected,
+            value,
+            mask,
+            other,
+            elem: ty.elem,
+            shape: ty.shape,
+            order,
+            looked_at: self.used.contains(&result),
+        };
+        Form::Cell(self.place.here(Code::Atomic(Box::new(atomic)), scalar, span))
+    }
+
     pub(super) fn store(&mut self, ptr: Value, value: Value, mask: Option<Value>, span: Span) {
         let elem = self.kernel.ty(value).elem;
         let value = self.cell(value);
@@ -54,7 +84,7 @@ impl Builder<'_> {
             Some(tile) => Code::StoreTile(Box::new(tile), value, elem),
             None => {
                 let (p, m) = (self.cell(ptr), mask.map(|m| self.cell(m)));
-                Code::StoreLanes(p, value, m, elem, self.kernel.ty(ptr).shape.clone())
+                Code::StoreLanes(p, value, m, elem, flat::held(&self.kernel.ty(ptr).shape))
             }
         };
         self.place.here(code, true, span);

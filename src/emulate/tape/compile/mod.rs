@@ -7,9 +7,11 @@
 
 mod contract;
 mod control;
+pub mod flat;
 mod flatten;
 mod memory;
 mod patterns;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,15 +19,22 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use flatten::Layout;
-use patterns::{count_uses, defer_loads, fold_dots};
+use patterns::{count_uses, defer_loads, find_swaps, fold_dots};
 
 use super::place::{Handover, Item, LAUNCH, PROGRAM, Placer, StreamId, StreamKind, reads};
+use super::provenance::Uses;
 use super::split::Form;
-use super::{Code, Conjunct, Dot, DotOperand, Instruction, LoadTile, Program, Reduce, Slot, Sum, Tape, Tile};
+use super::whole::WholeOp;
+use super::{
+    Atomic, AtomicKind, Code, Combine, Conjunct, Dot, DotOperand, Instruction, Known, LoadTile, Program, Reduce, Scan, Slot, Sum,
+    Tape, Tile,
+};
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::Verified;
-use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, Kernel, Literal, Region, Terminator, Value};
+use crate::kernel::ir::{
+    DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, MemoryOrder, Region, Terminator, Value,
+};
 use crate::kernel::walk;
 use crate::source::Span;
 
@@ -36,37 +45,18 @@ impl Program {
     /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place.
     pub fn compile(kernel: &Verified<Kernel>) -> diag::Result<Program> {
         let kernel = Arc::new(Kernel::clone(kernel));
-        refuse(&kernel)?;
-        let lazy = Builder::new(&kernel, true).build()?;
-        let dense = Builder::new(&kernel, false).build()?;
-        let (loads, stores) = super::provenance::accesses(&kernel);
-        Ok(Program { kernel, lazy, dense, loads, stores })
+        let uses = super::provenance::uses(&kernel);
+        let lazy = Builder::new(&kernel, &uses, true).build()?;
+        let dense = Builder::new(&kernel, &uses, false).build()?;
+        let (loads, stores) = (uses.loads(), uses.stores());
+        Ok(Program { kernel, lazy, dense, loads, stores, uses })
     }
-}
-
-/// What no part of the emulator offers.
-fn refuse(kernel: &Kernel) -> diag::Result<()> {
-    let unsupported =
-        |what: String, span: Span| Err(Box::new(Diagnostic::new(&codes::KERNEL_UNSUPPORTED, what).at(&kernel.source, span)));
-    for (index, data) in kernel.values.iter().enumerate() {
-        let span = kernel.params.iter().find(|p| p.value.0 as usize == index).map_or(Span::default(), |p| p.span);
-        if data.ty.shape.len() > MAX_RANK {
-            return unsupported(format!("a block of {} axes; the emulator takes at most {MAX_RANK}", data.ty.shape.len()), span);
-        }
-        let elem = match data.ty.elem {
-            Elem::Ptr(to) => Elem::of(to),
-            elem => elem,
-        };
-        if matches!(elem, Elem::F8E4M3 | Elem::F8E5M2) {
-            return unsupported(format!("the element type {elem} is not offered by the emulator yet"), span);
-        }
-    }
-    Ok(())
 }
 
 #[derive(Clone)]
 pub struct Builder<'k> {
     pub kernel: &'k Kernel,
+    uses: &'k Uses,
     pub place: Placer,
     forms: HashMap<Value, Form>,
     /// Integer constants by cell.
@@ -75,19 +65,29 @@ pub struct Builder<'k> {
     deferred: HashSet<Value>,
     /// Dots on a zero accumulator whose only user is a sum: that sum makes them.
     folded: HashMap<Value, &'k Inst>,
+    /// Values that something uses.
+    used: HashSet<Value>,
+    /// `x ^ xor_sum(x)` along an axis of size 2, which exchanges its halves: by result, the axis.
+    swaps: HashMap<Value, usize>,
+    /// Parts of such a pattern that nothing else reads.
+    skipped: HashSet<Value>,
     combines: Vec<StreamId>,
     carried: HashMap<Slot, StreamId>,
 }
 
 impl<'k> Builder<'k> {
-    fn new(kernel: &'k Kernel, lazy: bool) -> Builder<'k> {
+    fn new(kernel: &'k Kernel, uses: &'k Uses, lazy: bool) -> Builder<'k> {
         let mut builder = Builder {
             kernel,
+            uses,
             place: Placer::new(lazy),
             forms: HashMap::new(),
             constants: HashMap::new(),
             deferred: HashSet::new(),
             folded: HashMap::new(),
+            used: HashSet::new(),
+            swaps: HashMap::new(),
+            skipped: HashSet::new(),
             combines: Vec::new(),
             carried: HashMap::new(),
         };
@@ -95,9 +95,16 @@ impl<'k> Builder<'k> {
         for block in &kernel.blocks {
             count_uses(&block.insts, &mut uses);
         }
+        for block in &kernel.blocks {
+            walk::terminator_operands(&block.terminator, |v| {
+                builder.used.insert(v);
+            });
+        }
+        builder.used.extend(uses.keys());
         let mut zeros = HashSet::new();
         for block in &kernel.blocks {
             fold_dots(&block.insts, &uses, &mut zeros, &mut builder.folded);
+            find_swaps(kernel, &block.insts, &uses, &mut builder.swaps, &mut builder.skipped);
             if lazy {
                 defer_loads(&block.insts, &uses, &mut builder.deferred);
             }
@@ -110,6 +117,7 @@ impl<'k> Builder<'k> {
         for (index, param) in kernel.params.iter().enumerate() {
             let slot = self.place.pure(Code::Argument(index), true, param.span);
             self.forms.insert(param.value, Form::Cell(slot));
+            self.hints(param.value);
         }
         let mut streams = vec![PROGRAM];
         for block in &kernel.blocks[1..] {
@@ -123,6 +131,7 @@ impl<'k> Builder<'k> {
         let mut exits = Vec::new();
         for (block, &stream) in kernel.blocks.iter().zip(&streams) {
             self.place.current = stream;
+            block.args.iter().for_each(|&arg| self.hints(arg));
             self.insts(&block.insts)?;
             exits.push(match &block.terminator {
                 Terminator::Return => (None, Vec::new()),
@@ -178,7 +187,23 @@ impl<'k> Builder<'k> {
     }
 
     fn insts(&mut self, insts: &[Inst]) -> diag::Result<()> {
-        insts.iter().try_for_each(|inst| self.inst(inst))
+        for inst in insts {
+            if inst.results.iter().any(|r| self.skipped.contains(r)) {
+                continue;
+            }
+            self.inst(inst)?;
+            // A dot that a sum makes is made where the sum is.
+            let folded = |value: &Value| self.folded.contains_key(value);
+            let joins = match &inst.kind {
+                InstKind::Dot { a: _, b: _, acc: _, precision: _ } if inst.results.iter().any(folded) => false,
+                InstKind::Float(FloatBinary::Add, a, b) => folded(a) || folded(b),
+                _ => walk::joins_lanes(inst, &self.kernel.values),
+            };
+            if joins && self.uses.lanes_may_meet() {
+                self.place.here(Code::Barrier, true, inst.span);
+            }
+        }
+        Ok(())
     }
 
     /// A lane-by-lane instruction on cells.
@@ -191,6 +216,9 @@ impl<'k> Builder<'k> {
     fn inst(&mut self, inst: &Inst) -> diag::Result<()> {
         let span = inst.span;
         let kernel = self.kernel;
+        if let Some(done) = self.flat(inst) {
+            return done;
+        }
         let elem = |v: Value| kernel.ty(v).elem;
         let result = inst.results.first().copied();
         let result_ty = result.map(|r| kernel.ty(r).clone());
@@ -247,6 +275,10 @@ impl<'k> Builder<'k> {
                 self.store(*ptr, *value, *mask, span);
                 return Ok(());
             }
+            InstKind::Int(_, a, _) if result.is_some_and(|r| self.swaps.contains_key(&r)) => {
+                let axis = result.map_or(0, |r| self.swaps[&r]);
+                self.swapped(*a, axis, span)
+            }
             InstKind::Int(op, a, b) => {
                 let e = elem(*a);
                 let split = if e == Elem::I1 {
@@ -256,11 +288,19 @@ impl<'k> Builder<'k> {
                 } else {
                     self.split_int(*op, e, *a, *b, span)
                 };
+                let wraps = result.is_some_and(|r| kernel.wraps.contains(&r));
                 match split {
-                    Some(form) => form,
-                    None => {
+                    Some(form) if !wraps => form,
+                    Some(_) | None => {
                         let (x, y) = (self.cell(*a), self.cell(*b));
-                        Form::Cell(self.int(*op, e, x, y, span))
+                        let slot = self.int(*op, e, x, y, span);
+                        if wraps {
+                            // An operation on bits takes the wrapped number for what it is.
+                            let zero = self.constant(0, e);
+                            Form::Cell(self.int(IntBinary::Xor, e, slot, zero, span))
+                        } else {
+                            Form::Cell(slot)
+                        }
                     }
                 }
             }
@@ -304,13 +344,65 @@ impl<'k> Builder<'k> {
             }
             InstKind::Dot { a, b, acc, precision } => self.dot([*a, *b, *acc], *precision, span)?,
             InstKind::Reduce { operands, axis, combine } => return self.reduce(inst, operands, *axis as usize, combine),
+            InstKind::Scan { operands, axis, reverse, combine } => {
+                return self.scan(inst, operands, *axis as usize, *reverse, combine);
+            }
+            InstKind::DotScaled(dot) => self.dot_scaled(dot, inst),
+            InstKind::Gather { source, index, axis } => self.whole(WholeOp::Gather(*axis as usize), &[*source, *index], inst),
+            InstKind::Histogram { value, mask } => {
+                let bins = result_ty.as_ref().map_or(0, |ty| ty.shape[0]);
+                let operands: SmallVec<[Value; 2]> = [Some(*value), *mask].into_iter().flatten().collect();
+                self.whole(WholeOp::Histogram(bins), &operands, inst)
+            }
+            InstKind::Join(a, b) => self.whole(WholeOp::Join, &[*a, *b], inst),
+            InstKind::Cat(a, b) => self.whole(WholeOp::Cat, &[*a, *b], inst),
+            InstKind::Split(v) => {
+                for (half, &result) in inst.results.iter().enumerate() {
+                    let form = self.whole(WholeOp::Half(half), &[*v], inst);
+                    self.forms.insert(result, form);
+                }
+                return Ok(());
+            }
+            InstKind::Unsplat(v) => self.whole(WholeOp::Unsplat, &[*v], inst),
+            InstKind::ClampFloat { value, min, max, keeps_nan } => {
+                self.whole(WholeOp::Clamp { keeps_nan: *keeps_nan }, &[*value, *min, *max], inst)
+            }
+            InstKind::AbsInt(v) => self.whole(WholeOp::AbsInt, &[*v], inst),
+            InstKind::Extern { symbol, operands } => self.whole(WholeOp::Extern(*symbol), operands, inst),
+            InstKind::InlineAsm { asm, operands } => return self.inline_asm(asm, operands, inst),
             InstKind::For { lower, upper, step, init, body } => return self.lower_for(inst, [*lower, *upper, *step], init, body),
             InstKind::If { condition, then, otherwise } => return self.lower_if(inst, *condition, then, otherwise),
             InstKind::While { init, before, after } => return self.lower_while(inst, init, before, after),
-            InstKind::VolatileLoad { .. } | InstKind::AtomicRmw { .. } | InstKind::AtomicCas { .. } => {
-                return Err(self.unsupported("an atomic operation".to_owned(), span));
+            InstKind::VolatileLoad { ptr, mask, other } => self.atomic(
+                AtomicKind::VolatileLoad,
+                MemoryOrder::Relaxed,
+                [Some(*ptr), None, None, *mask, *other],
+                result.expect("invariant: a load has a result"),
+                span,
+            ),
+            InstKind::AtomicRmw { op, order, scope: _, ptr, value, mask } => self.atomic(
+                AtomicKind::Modify(*op),
+                *order,
+                [Some(*ptr), None, Some(*value), *mask, None],
+                result.expect("invariant: an atomic has a result"),
+                span,
+            ),
+            InstKind::AtomicCas { order, scope: _, ptr, expected, value } => self.atomic(
+                AtomicKind::CompareAndSwap,
+                *order,
+                [Some(*ptr), Some(*expected), Some(*value), None, None],
+                result.expect("invariant: an atomic has a result"),
+                span,
+            ),
+            InstKind::Barrier => {
+                self.place.here(Code::Barrier, true, span);
+                return Ok(());
             }
-            InstKind::Barrier | InstKind::Assume(_) => return Ok(()),
+            InstKind::Assume(condition) => {
+                let condition = self.cell(*condition);
+                self.place.here(Code::Assume(condition), true, span);
+                return Ok(());
+            }
             InstKind::Assert { condition, message } => {
                 let condition = self.cell(*condition);
                 self.place.here(Code::Assert(condition, message.clone()), true, span);
@@ -319,8 +411,19 @@ impl<'k> Builder<'k> {
         };
         if let Some(result) = result {
             self.forms.insert(result, form);
+            self.hints(result);
         }
         Ok(())
+    }
+
+    /// Asks what is promised of a value, where it is defined.
+    fn hints(&mut self, value: Value) {
+        let kernel = self.kernel;
+        for hint in &kernel.values[value.0 as usize].hints {
+            let cell = self.cell(value);
+            let shape = kernel.ty(value).shape.clone();
+            self.place.here(Code::Hint(cell, Box::new(hint.clone()), shape), true, hint.span);
+        }
     }
 
     fn unsupported(&self, what: String, span: Span) -> Box<Diagnostic> {

@@ -1,9 +1,9 @@
 //! Patterns of instructions that become one: a load that only a dot reads, a sum of a dot and its
-//! accumulator.
+//! accumulator, an exchange of halves.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::kernel::ir::{FloatBinary, Inst, InstKind, Literal, Value};
+use crate::kernel::ir::{FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, Value};
 use crate::kernel::walk;
 
 /// How often each value is read.
@@ -54,6 +54,44 @@ pub(super) fn fold_dots<'k>(
 /// Nothing among these could change or observe memory.
 fn is_quiet(insts: &[Inst]) -> bool {
     insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !walk::orders_memory(&i.kind))
+}
+
+/// Finds `x ^ b` where b is, grown again, the exclusive or of the two halves of x along an axis of size 2: each
+/// half becomes the other. Triton's flips and sorts exchange lanes so, since it has no operation for it; done
+/// as written, every lane would carry its partner's taint too.
+pub(super) fn find_swaps(
+    kernel: &Kernel,
+    insts: &[Inst],
+    uses: &HashMap<Value, usize>,
+    swaps: &mut HashMap<Value, usize>,
+    skipped: &mut HashSet<Value>,
+) {
+    let made: HashMap<Value, &Inst> = insts.iter().flat_map(|inst| inst.results.iter().map(move |&r| (r, inst))).collect();
+    for inst in insts {
+        if let InstKind::Int(IntBinary::Xor, x, grown) = &inst.kind
+            && let Some(InstKind::Broadcast(kept)) = made.get(grown).map(|i| &i.kind)
+            && let Some(InstKind::ExpandDims { value: sum, axis: back }) = made.get(kept).map(|i| &i.kind)
+            && let Some(InstKind::Reduce { operands, axis, combine }) = made.get(sum).map(|i| &i.kind)
+            && operands.as_slice() == [*x]
+            && axis == back
+            && kernel.ty(*x).shape[*axis as usize] == 2
+            && let ([a, b], [only]) = (combine.args.as_slice(), combine.insts.as_slice())
+            && let InstKind::Int(IntBinary::Xor, p, q) = &only.kind
+            && (a, b) == (p, q)
+            && combine.yields == only.results.as_slice()
+        {
+            swaps.insert(inst.results[0], *axis as usize);
+            for part in [grown, kept, sum] {
+                if uses.get(part) != Some(&1) {
+                    break;
+                }
+                skipped.insert(*part);
+            }
+        }
+        for region in walk::regions(&inst.kind) {
+            find_swaps(kernel, &region.insts, uses, swaps, skipped);
+        }
+    }
 }
 
 /// Finds loads whose only user is a dot of the same region, with nothing between that could change

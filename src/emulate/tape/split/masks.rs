@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 use super::Form;
 use crate::emulate::tape::compile::Builder;
 use crate::emulate::tape::{Code, Conjunct, Slot, Sum};
+use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::ir::{Elem, IntBinary, IntPredicate, Value};
 use crate::source::Span;
 
@@ -49,7 +50,7 @@ impl Builder<'_> {
 
     /// `and`, and other operations on masks that vary along one common axis.
     pub fn split_mask(&mut self, op: IntBinary, a: Value, b: Value, span: Span) -> Option<Form> {
-        if !self.place.lazy || self.kernel.ty(a).shape.len() < 2 {
+        if !self.place.lazy || !(2..=MAX_RANK).contains(&self.kernel.ty(a).shape.len()) {
             return None;
         }
         let (x, y) = (self.as_mask(a), self.as_mask(b));

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use super::compile::Builder;
 use super::{Code, Conjunct, LoadTile, Slot, Sum, Terms};
+use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::ir::{Elem, IntBinary, Literal, Value};
 use crate::source::Span;
 
@@ -57,7 +58,7 @@ impl Builder<'_> {
                 IntBinary::Add | IntBinary::Sub | IntBinary::Mul => {}
                 IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => {}
                 IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {}
-                IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => {}
+                IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => {}
             }
         }
         let scalar = self.place.is_scalar(a) && self.place.is_scalar(b);
@@ -67,7 +68,7 @@ impl Builder<'_> {
     /// The value as a sum, when it has that form or can be given it without work.
     pub fn as_sum(&mut self, value: Value) -> Option<Sum> {
         let ty = self.kernel.ty(value).clone();
-        if !self.place.lazy || ty.elem == Elem::I1 {
+        if !self.place.lazy || ty.elem == Elem::I1 || ty.shape.len() > MAX_RANK {
             return None;
         }
         match self.form(value) {
@@ -163,7 +164,7 @@ impl Builder<'_> {
             }
             IntBinary::Mul | IntBinary::DivS | IntBinary::DivU | IntBinary::RemS | IntBinary::RemU => {}
             IntBinary::And | IntBinary::Or | IntBinary::Xor | IntBinary::Shl | IntBinary::ShrS | IntBinary::ShrU => {}
-            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU => {}
+            IntBinary::MinS | IntBinary::MinU | IntBinary::MaxS | IntBinary::MaxU | IntBinary::MulHiU => {}
         }
         let axis = self.common_axis(&[&x, &y])?;
         let at = axis.unwrap_or(0);

@@ -2,6 +2,7 @@
 
 use super::{Builtin, Lower, function, member_function};
 use crate::diag::Result;
+use crate::dtype::DType;
 use crate::kernel::lower::call::Args;
 use crate::kernel::lower::types::Scalar;
 use crate::kernel::lower::value::Val;
@@ -10,6 +11,8 @@ use crate::syntax::{Constant, eval};
 pub static TABLE: &[Builtin] = &[
     member_function("cast", &["input", "dtype", "fp_downcast_rounding=", "bitcast="], cast),
     member_function("to", &["input", "dtype", "fp_downcast_rounding=", "bitcast="], cast),
+    function("to_tensor", &["x"], |l, a| Ok(Val::Tensor(l.tensor_arg(a, "x")?))),
+    function("get_int_dtype", &["bitwidth", "signed"], int_dtype),
     function("constexpr", &["value"], constexpr),
     function("pointer_type", &["element_ty"], pointer_type),
     function("python.int", &["value"], |l, a| python(l, a, "int")),
@@ -20,17 +23,36 @@ pub static TABLE: &[Builtin] = &[
 fn cast<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let input = lower.tensor_arg(args, "input")?;
     let to = lower.type_of(lower.arg(args, "dtype")?)?;
-    if let Some(mode) = lower.str_arg(args, "fp_downcast_rounding")?
-        && mode != "rtne"
-    {
-        return Err(lower.unsupported(args.span, format!("fp_downcast_rounding=\"{mode}\"")));
-    }
+    let zero = match lower.str_arg(args, "fp_downcast_rounding")?.as_deref() {
+        None => false,
+        Some(mode @ ("rtne" | "rtz")) => {
+            if !(input.ty.scalar.is_float() && to.is_float() && to.bits() < input.ty.scalar.bits()) {
+                let message = format!("fp_downcast_rounding with a cast of {} to {to}", input.ty.scalar);
+                return Err(lower.rejected(args.span, message));
+            }
+            mode == "rtz"
+        }
+        Some(mode) => return Err(lower.rejected(args.span, format!("fp_downcast_rounding \"{mode}\"; it is rtne or rtz"))),
+    };
     let tensor = if lower.bool_arg(args, "bitcast", false)? {
         lower.bitcast(args.span, &input, to)?
+    } else if zero {
+        lower.cast_toward_zero(args.span, &input, to)?
     } else {
         lower.cast(args.span, &input, to)?
     };
     Ok(Val::Tensor(tensor))
+}
+
+/// The integer type of a width.
+fn int_dtype<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let (bits, signed) = (lower.int_arg(args, "bitwidth")?, lower.bool_arg(args, "signed", true)?);
+    let name = if signed && bits != 1 { format!("int{bits}") } else { format!("uint{bits}") };
+    let dtype = DType::ALL.into_iter().find(|d| d.triton_name() == name || bits == 1 && *d == DType::Bool);
+    match dtype {
+        Some(dtype) => Ok(Val::Type(Scalar::Num(dtype))),
+        None => Err(lower.rejected(args.span, format!("no integer type of {bits} bits"))),
+    }
 }
 
 fn constexpr<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {

@@ -56,16 +56,23 @@ fn dot<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     if !allowed(da) || !allowed(db) || (da != db && !(fp8(da) && fp8(db))) {
         return Err(lower.type_error(span, format!("a dot of {} and {}; both operands must have one type", a.ty, b.ty)));
     }
-    match (a.ty.shape.len(), b.ty.shape.len()) {
-        (2, 2) => {}
-        (3, 3) => return Err(lower.unsupported(span, "a batched dot (blocks of rank 3)")),
-        _ => return Err(lower.type_error(span, format!("a dot of {} and {}; both must have two axes", a.ty, b.ty))),
+    let rank = a.ty.shape.len();
+    if b.ty.shape.len() != rank || !(rank == 2 || rank == 3) {
+        let message = format!("a dot of {} and {}; both must have two axes, or three", a.ty, b.ty);
+        return Err(lower.type_error(span, message));
     }
-    let (m, k, n) = (a.ty.shape[0], a.ty.shape[1], b.ty.shape[1]);
-    if b.ty.shape[0] != k {
+    let (k, n) = (a.ty.shape[rank - 1], b.ty.shape[rank - 1]);
+    if b.ty.shape[rank - 2] != k {
         let (x, y) = (shape_text(&a.ty.shape), shape_text(&b.ty.shape));
-        return Err(lower.type_error(span, format!("a dot of {x} and {y}: inner sizes {k} and {} differ", b.ty.shape[0])));
+        let other = b.ty.shape[rank - 2];
+        return Err(lower.type_error(span, format!("a dot of {x} and {y}: inner sizes {k} and {other} differ")));
     }
+    if a.ty.shape[..rank - 2] != b.ty.shape[..rank - 2] {
+        let (x, y) = (shape_text(&a.ty.shape), shape_text(&b.ty.shape));
+        return Err(lower.type_error(span, format!("a dot of {x} and {y}: the first sizes differ")));
+    }
+    let mut shape = a.ty.shape.clone();
+    shape[rank - 1] = n;
     let least = min_k(a.ty.scalar.bits());
     if k < least {
         return Err(lower.rejected(span, format!("a dot of {da} operands needs K of at least {least}, not {k}")));
@@ -92,7 +99,7 @@ fn dot<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
             _ => DType::F32,
         }
     };
-    let ty = Ty::block(Scalar::Num(result), &[m, n]);
+    let ty = Ty::block(Scalar::Num(result), &shape);
     let acc = match acc {
         Some(acc) if acc.ty == ty => acc,
         Some(acc) => {
@@ -100,7 +107,7 @@ fn dot<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
         }
         None => {
             let zero = lower.number(span, &Constant::Int(0), result)?;
-            lower.splat(&zero, &[m, n])
+            lower.splat(&zero, &shape)
         }
     };
     let kind = InstKind::Dot { a: a.value, b: b.value, acc: acc.value, precision };

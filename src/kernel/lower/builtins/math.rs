@@ -1,6 +1,6 @@
 //! Elementwise functions.
 
-use super::{Builtin, Lower, function, member_function};
+use super::{Builtin, Lower, call, function, member_function};
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::kernel::ir::{FloatBinary, FloatUnary, InstKind, IntBinary};
@@ -30,8 +30,9 @@ pub static TABLE: &[Builtin] = &[
     member_function("softmax", &["x", "dim=", "keep_dims=", "ieee_rounding="], softmax),
     member_function("cdiv", &["x", "div"], cdiv),
     function("fma", &["x", "y", "z"], fma),
-    function("fdiv", &["x", "y", "ieee_rounding="], fdiv),
-    function("div_rn", &["x", "y"], fdiv),
+    function("fdiv", &["x", "y", "ieee_rounding=", "approx="], fdiv),
+    function("div_rn", &["x", "y"], div_rn),
+    function("umulhi", &["x", "y"], umulhi),
     function("add", &["x", "y", "sanitize_overflow="], |l, a| binary(l, a, BinaryOp::Add)),
     function("sub", &["x", "y", "sanitize_overflow="], |l, a| binary(l, a, BinaryOp::Sub)),
     function("mul", &["x", "y", "sanitize_overflow="], |l, a| binary(l, a, BinaryOp::Mul)),
@@ -40,6 +41,14 @@ pub static TABLE: &[Builtin] = &[
     function("clamp", &["x", "min", "max", "propagate_nan="], clamp),
     function("where", &["condition", "x", "y"], where_),
     function("next_power_of_2", &["n"], next_power_of_2),
+    function("_log2", &["i"], |l, a| {
+        let i = l.int_arg(a, "i")?;
+        Ok(Val::int(if i > 1 { i64::from(i.ilog2()) } else { 0 }))
+    }),
+    function("_is_power_of_two", &["i"], |l, a| {
+        let i = l.int_arg(a, "i")?;
+        Ok(Val::bool(i != 0 && i & (i - 1) == 0))
+    }),
     function("python.max", &["*args"], |l, a| python_extreme(l, a, true)),
     function("python.min", &["*args"], |l, a| python_extreme(l, a, false)),
 ];
@@ -63,19 +72,37 @@ fn abs<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     match x.ty.scalar {
         Scalar::Ptr(_) => Err(lower.type_error(args.span, "the absolute value of a pointer")),
         Scalar::Num(d) if d.is_float() => {
+            lower.no_eight(args.span, &x)?;
             let value = lower.b.inst(InstKind::Unary(FloatUnary::Abs, x.value), x.ty.ir());
             Ok(Val::Tensor(lower.tensor(value, x.ty)))
         }
         Scalar::Num(d) if d.is_unsigned() || d == DType::Bool => Ok(Val::Tensor(x)),
         Scalar::Num(_) => {
-            let negative = lower.unary(args.span, UnaryOp::Neg, &Val::Tensor(x.clone()))?;
-            lower.arithmetic(args.span, &Val::Tensor(x), &negative, IntBinary::MaxS, FloatBinary::MaxNum)
+            let value = lower.b.inst(InstKind::AbsInt(x.value), x.ty.ir());
+            Ok(Val::Tensor(lower.tensor(value, x.ty)))
         }
     }
 }
 
+/// The upper half of the product of two integers of 32 or 64 bits, taken as unsigned.
+fn umulhi<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let (x, y) = (lower.arg(args, "x")?.val.clone(), lower.arg(args, "y")?.val.clone());
+    for val in [&x, &y] {
+        if let Val::Tensor(t) = val
+            && !(t.ty.scalar.is_int() && t.ty.scalar.bits() >= 32)
+        {
+            return Err(lower.type_error(args.span, format!("`tl.umulhi` of {}; it takes 32 or 64 bits", t.ty.scalar)));
+        }
+    }
+    let (a, b) = lower.operands(args.span, &x, &y, Pointers::Refused, false)?;
+    Ok(lower.int_op(IntBinary::MulHiU, &a, &b))
+}
+
 fn binary<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, op: BinaryOp) -> Result<Val<'a>> {
     let (x, y) = (lower.arg(args, "x")?.val.clone(), lower.arg(args, "y")?.val.clone());
+    if !lower.bool_arg(args, "sanitize_overflow", true)? {
+        return lower.wrapping(args.span, op, &x, &y);
+    }
     lower.binary(args.span, op, &x, &y)
 }
 
@@ -99,14 +126,6 @@ fn softmax<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let e = call(lower, args.span, "exp", vec![shifted])?;
     let sum = call(lower, args.span, "sum", vec![e.clone(), dim, Val::bool(true), none])?;
     lower.binary(args.span, BinaryOp::Div, &e, &sum)
-}
-
-fn call<'a>(lower: &mut Lower<'a, '_>, span: Span, name: &str, args: Vec<Val<'a>>) -> Result<Val<'a>> {
-    let args = args.into_iter().map(|val| crate::kernel::lower::call::Arg { val, span }).collect();
-    match super::find(name) {
-        Some(builtin) => lower.call_builtin(span, builtin, args, Vec::new()),
-        None => Err(lower.unsupported(span, format!("`tl.{name}`"))),
-    }
 }
 
 /// `(x + (div - 1)) // div`; truncating on run-time values, flooring on constants, as written.
@@ -161,7 +180,20 @@ fn fdiv<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     if !a.ty.scalar.is_float() {
         return Err(lower.type_error(args.span, format!("`tl.{}` of {}", args.builtin.name, a.ty.scalar)));
     }
-    Ok(lower.float_op(FloatBinary::Div, &a, &b))
+    lower.float_op(args.span, FloatBinary::Div, &a, &b)
+}
+
+/// As `fdiv`, of fp32 alone; every division of ours is rounded to nearest.
+fn div_rn<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    for param in ["x", "y"] {
+        if let Val::Tensor(t) = &lower.arg(args, param)?.val
+            && t.ty.scalar != Scalar::Num(DType::F32)
+        {
+            let message = format!("`tl.div_rn` takes fp32, not {}", t.ty.scalar);
+            return Err(lower.type_error(args.span, message));
+        }
+    }
+    fdiv(lower, args)
 }
 
 /// Whether `propagate_nan` asks to keep NaN.
@@ -186,7 +218,7 @@ pub fn maximum<'a>(lower: &mut Lower<'a, '_>, span: Span, x: &Val<'a>, y: &Val<'
             (false, true) => FloatBinary::Minimum,
             (false, false) => FloatBinary::MinNum,
         };
-        return Ok(lower.float_op(op, &a, &b));
+        return lower.float_op(span, op, &a, &b);
     }
     let op = match (max, a.ty.scalar.is_unsigned()) {
         (true, true) => IntBinary::MaxU,
@@ -206,6 +238,12 @@ fn extreme<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, max: bool) -> Result<
 fn clamp<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let nan = keeps_nan(lower, args)?;
     let [x, low, high] = three(lower, args, ["x", "min", "max"])?;
+    if x.ty.scalar.is_float() {
+        lower.no_eight(args.span, &x)?;
+        let kind = InstKind::ClampFloat { value: x.value, min: low.value, max: high.value, keeps_nan: nan };
+        let value = lower.b.inst(kind, x.ty.ir());
+        return Ok(Val::Tensor(lower.tensor(value, x.ty)));
+    }
     let above = maximum(lower, args.span, &Val::Tensor(x), &Val::Tensor(low), true, nan)?;
     maximum(lower, args.span, &above, &Val::Tensor(high), false, nan)
 }

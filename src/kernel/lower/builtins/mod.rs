@@ -4,6 +4,7 @@
 //! in its `TABLE`. A parameter is `"name"`, `"name="` when it may be left out, `"*name"` when it takes
 //! all remaining positional arguments.
 
+mod asm;
 mod atomic;
 mod block_ptr;
 mod control;
@@ -11,10 +12,16 @@ mod convert;
 mod create;
 mod descriptor;
 mod dot;
+mod libdevice;
 mod math;
 mod memory;
+mod moves;
+mod random;
 mod reduce;
+mod scaled;
+mod scan;
 mod shape;
+mod sort;
 
 use smallvec::SmallVec;
 
@@ -23,6 +30,7 @@ use super::call::{Arg, Args};
 use super::types::Scalar;
 use super::value::{Tensor, Val};
 use crate::diag::Result;
+use crate::source::Span;
 use crate::syntax::Constant;
 
 type Lowering = for<'a, 'n> fn(&mut Lower<'a, 'n>, &Args<'a>) -> Result<Val<'a>>;
@@ -53,7 +61,7 @@ const fn member_function(name: &'static str, params: &'static [&'static str], lo
     Builtin { name, params, member: true, lower }
 }
 
-static TABLES: [&[Builtin]; 11] = [
+static TABLES: &[&[Builtin]] = &[
     create::TABLE,
     memory::TABLE,
     atomic::TABLE,
@@ -65,6 +73,13 @@ static TABLES: [&[Builtin]; 11] = [
     convert::TABLE,
     dot::TABLE,
     control::TABLE,
+    scan::TABLE,
+    moves::TABLE,
+    sort::TABLE,
+    random::TABLE,
+    asm::TABLE,
+    scaled::TABLE,
+    libdevice::TABLE,
 ];
 
 fn find(name: &str) -> Option<&'static Builtin> {
@@ -75,13 +90,14 @@ fn find(name: &str) -> Option<&'static Builtin> {
 pub fn triton(member: &str) -> Option<&'static Builtin> {
     let name = match member.rsplit_once('.') {
         None => member,
-        Some(("math" | "core" | "standard", name)) => name,
-        Some(("extra.libdevice" | "extra.cuda.libdevice", name)) => match name {
-            "fabs" => "abs",
-            "exp" | "exp2" | "log" | "log2" | "sqrt" | "rsqrt" | "sin" | "cos" | "erf" | "floor" | "ceil" | "fma" | "div_rn"
-            | "sqrt_rn" => name,
-            _ => return None,
-        },
+        Some(("core" | "standard", name)) => name,
+        Some(("random" | "target_info", name)) => name,
+        // Before Triton 3, `tl.math` was libdevice, and kernels still say so.
+        Some(("math", name)) => return find(name).or_else(|| find(&format!("{}{name}", libdevice::PREFIX))),
+        Some(("extra.libdevice" | "extra.cuda.libdevice" | "extra.hip.libdevice" | "libdevice", name)) => {
+            return find(&format!("{}{name}", libdevice::PREFIX));
+        }
+        Some(("extra.cuda" | "extra.cuda.utils", name)) => return find(&format!("extra.{name}")),
         Some(_) => return None,
     };
     if name.contains('.') { None } else { find(name) }
@@ -114,60 +130,28 @@ pub fn member(name: &str) -> Option<&'static Builtin> {
 /// Members of `triton.language` that Triton has and this language lacks: using one is no mistake.
 static NOT_SUPPORTED: &[&str] = &[
     "aggregate_replace",
-    "associative_scan",
     "atomic_load",
     "atomic_poll",
     "atomic_store",
-    "bitonic_merge",
     "block_type",
-    "cat",
     "condition",
     "const",
     "constexpr_type",
-    "cumprod",
-    "cumsum",
-    "dot_scaled",
     "dtype",
     "expect_zero",
-    "flip",
     "float8e4b15",
     "float8e4b8",
     "float8e5b16",
-    "gather",
-    "histogram",
-    "inline_asm_elementwise",
-    "interleave",
-    "join",
     "map_elementwise",
-    "pair_uniform_to_normal",
-    "philox",
-    "philox_impl",
     "pi32_t",
-    "rand",
-    "rand4x",
-    "randint",
-    "randint4x",
-    "randn",
-    "randn4x",
-    "random",
     "slice",
-    "sort",
-    "split",
-    "squeeze",
     "str_to_ty",
-    "swizzle2d",
-    "target_info",
     "tensor",
     "tensor_descriptor",
     "tensor_descriptor_type",
-    "to_tensor",
-    "topk",
     "TRITON_MAX_TENSOR_NUMEL",
     "tuple",
     "tuple_type",
-    "uint_to_uniform_float",
-    "umulhi",
-    "unsqueeze",
     "void",
 ];
 
@@ -181,8 +165,29 @@ pub fn exists(member: &str) -> bool {
 pub fn is_module(name: &str) -> bool {
     matches!(
         name,
-        "math" | "core" | "standard" | "extra" | "extra.libdevice" | "extra.cuda" | "extra.cuda.libdevice" | "PropagateNan"
+        "math"
+            | "core"
+            | "standard"
+            | "random"
+            | "extra"
+            | "libdevice"
+            | "extra.libdevice"
+            | "extra.cuda"
+            | "extra.cuda.utils"
+            | "extra.cuda.libdevice"
+            | "extra.hip"
+            | "extra.hip.libdevice"
+            | "PropagateNan"
     )
+}
+
+/// Lowers a function of this table with values at hand.
+fn call<'a>(lower: &mut Lower<'a, '_>, span: Span, name: &str, args: Vec<Val<'a>>) -> Result<Val<'a>> {
+    let args = args.into_iter().map(|val| Arg { val, span }).collect();
+    match find(name) {
+        Some(builtin) => lower.call_builtin(span, builtin, args, Vec::new()),
+        None => Err(lower.unsupported(span, format!("`tl.{name}`"))),
+    }
 }
 
 impl<'a> Lower<'a, '_> {
@@ -289,8 +294,8 @@ impl<'a> Lower<'a, '_> {
     }
 }
 
-/// Blocks of more axes are refused.
-pub const MAX_RANK: usize = 16;
+/// Blocks of more axes are refused: as many as a block of the most elements can have of size 2.
+pub const MAX_RANK: usize = 20;
 
 /// Triton's limit for the elements of a block.
 pub const MAX_NUMEL: usize = 1 << 20;

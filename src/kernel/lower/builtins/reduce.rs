@@ -1,6 +1,6 @@
 //! Reductions along an axis.
 //!
-//! Integers narrower than 32 bits are summed as i32; `max` and `min` compare them as i32 and narrow
+//! Integers narrower than 32 bits are summed in 32 bits; `max` and `min` compare them as i32 and narrow
 //! floats as fp32, as Triton's library does.
 
 use smallvec::SmallVec;
@@ -10,7 +10,7 @@ use super::math::maximum;
 use super::{Builtin, Lower, function, member_function};
 use crate::diag::Result;
 use crate::dtype::DType;
-use crate::kernel::ir::{BlockShape, InstKind, Type};
+use crate::kernel::ir::{InstKind, Region, Type};
 use crate::kernel::lower::call::{Arg, Args};
 use crate::kernel::lower::types::{Scalar, Ty};
 use crate::kernel::lower::value::{Tensor, Val};
@@ -34,7 +34,7 @@ pub static TABLE: &[Builtin] = &[
 
 /// How two groups of values, one an operand, become one.
 #[derive(Clone, Copy)]
-enum Combine<'a> {
+pub enum Combine<'a> {
     Binary(BinaryOp),
     Extreme {
         max: bool,
@@ -57,16 +57,46 @@ fn input<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Tensor> {
 
 fn sum<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let input = input(lower, args)?;
-    let to = match args.given("dtype") {
-        Some(arg) => lower.type_of(arg)?,
-        None => match input.ty.scalar {
-            Scalar::Num(DType::I8 | DType::I16 | DType::Bool) => Scalar::Num(DType::I32),
-            Scalar::Num(DType::U8 | DType::U16) => Scalar::Num(DType::U32),
-            other => other,
-        },
-    };
+    let to = sum_type(lower, args, &input)?;
     let input = lower.cast(args.span, &input, to)?;
     finish(lower, args, vec![input], Combine::Binary(BinaryOp::Add)).map(first)
+}
+
+/// The type in which sums and products are taken: `dtype`, else one of at least 32 bits of the same sign.
+pub fn sum_type<'a>(lower: &Lower<'a, '_>, args: &Args<'a>, input: &Tensor) -> Result<Scalar> {
+    match args.given("dtype") {
+        Some(arg) => lower.type_of(arg),
+        None => Ok(match input.ty.scalar {
+            Scalar::Num(DType::I8 | DType::I16) => Scalar::Num(DType::I32),
+            // An int1 is unsigned to Triton.
+            Scalar::Num(DType::U8 | DType::U16 | DType::Bool) => Scalar::Num(DType::U32),
+            other => other,
+        }),
+    }
+}
+
+/// The exclusive or along an axis.
+pub fn xor_of<'a>(lower: &mut Lower<'a, '_>, span: Span, input: &Tensor, axis: usize) -> Result<Tensor> {
+    let inputs = [input.clone()];
+    let combine = combine_region(lower, span, Combine::Binary(BinaryOp::BitXor), &inputs)?;
+    Ok(reduced(lower, &inputs, axis, combine).remove(0))
+}
+
+/// The operands of a reduction or scan, and whether they were one value and no tuple.
+pub fn inputs_of<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<(Vec<Tensor>, bool)> {
+    let arg = lower.arg(args, "input")?.clone();
+    let (inputs, one) = match &arg.val {
+        Val::Tuple(items) => (items.iter().map(|item| lower.tensor_of(arg.span, item)).collect::<Result<Vec<_>>>()?, false),
+        other => (vec![lower.tensor_of(arg.span, other)?], true),
+    };
+    let what = args.builtin.name;
+    let Some(shape) = inputs.first().map(|t| t.ty.shape.clone()).filter(|shape| !shape.is_empty()) else {
+        return Err(lower.type_error(args.span, format!("`tl.{what}` of a scalar")));
+    };
+    if inputs.iter().any(|t| t.ty.shape != shape) {
+        return Err(lower.type_error(args.span, format!("operands of `tl.{what}` must have one shape")));
+    }
+    Ok((inputs, one))
 }
 
 fn first(mut list: Vec<Tensor>) -> Val<'static> {
@@ -132,18 +162,9 @@ fn reduce<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let Val::Function(function) = lower.arg(args, "combine_fn")?.val.clone() else {
         return Err(lower.rejected(args.span, "combine_fn must be a @triton.jit function of this file"));
     };
-    let arg = lower.arg(args, "input")?.clone();
-    let inputs = match &arg.val {
-        Val::Tuple(items) => items.iter().map(|item| lower.tensor_of(arg.span, item)).collect::<Result<Vec<_>>>()?,
-        other => vec![lower.tensor_of(arg.span, other)?],
-    };
-    let Some(shape) = inputs.first().map(|t| t.ty.shape.clone()).filter(|shape| !shape.is_empty()) else {
-        return Err(lower.type_error(args.span, "a reduction of a scalar"));
-    };
-    if inputs.iter().any(|t| t.ty.shape != shape) {
-        return Err(lower.type_error(args.span, "operands of a reduction must have one shape"));
-    }
-    finish(lower, args, inputs, Combine::Function(function)).map(first)
+    let (inputs, one) = inputs_of(lower, args)?;
+    let mut reduced = finish(lower, args, inputs, Combine::Function(function))?;
+    Ok(if one { Val::Tensor(reduced.remove(0)) } else { Val::Tuple(reduced.into_iter().map(Val::Tensor).collect()) })
 }
 
 /// The reduction itself, then `keep_dims`.
@@ -164,35 +185,10 @@ fn finish<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, inputs: Vec<Tensor>, c
         }
     };
     let at = axis.unwrap_or(0);
-    let shape = &inputs[0].ty.shape;
-    let rest: BlockShape = shape.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, &n)| n).collect();
-    let types: Vec<Ty> = inputs.iter().map(|t| Ty::block(t.ty.scalar, &rest)).collect();
-
-    lower.b.open();
-    let lane = |lower: &mut Lower<'a, '_>, t: &Tensor| {
-        let ty = Ty::scalar(t.ty.scalar);
-        let value = lower.b.value(ty.ir());
-        lower.tensor(value, ty)
-    };
-    let left: Vec<Tensor> = inputs.iter().map(|t| lane(lower, t)).collect();
-    let right: Vec<Tensor> = inputs.iter().map(|t| lane(lower, t)).collect();
-    let region_args = left.iter().chain(&right).map(|t| t.value).collect();
-    let combined = combine_lanes(lower, span, combine, &left, &right)?;
-    for (value, input) in combined.iter().zip(&inputs) {
-        if value.ty != Ty::scalar(input.ty.scalar) {
-            let message = format!("the combine function makes {} from {}", value.ty, input.ty.scalar);
-            return Err(lower.type_error(span, message));
-        }
-    }
-    let region = lower.b.close(region_args, combined.iter().map(|t| t.value).collect());
-    lower.b.span = span;
-
-    let operands: SmallVec<_> = inputs.iter().map(|t| t.value).collect();
-    let ir_types: Vec<Type> = types.iter().map(Ty::ir).collect();
-    let results = lower.b.insts_with(InstKind::Reduce { operands, axis: at as u8, combine: region }, &ir_types);
+    let combine = combine_region(lower, span, combine, &inputs)?;
+    let results = reduced(lower, &inputs, at, combine);
     let mut out = Vec::with_capacity(results.len());
-    for (value, ty) in results.into_iter().zip(types) {
-        let mut tensor = lower.tensor(value, ty);
+    for mut tensor in results {
         if keep_dims {
             match axis {
                 Some(axis) => tensor = lower.expand_dims(&tensor, axis),
@@ -206,6 +202,40 @@ fn finish<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, inputs: Vec<Tensor>, c
         out.push(tensor);
     }
     Ok(out)
+}
+
+/// The instruction alone.
+fn reduced(lower: &mut Lower<'_, '_>, inputs: &[Tensor], axis: usize, combine: Region) -> Vec<Tensor> {
+    let mut rest = inputs[0].ty.shape.clone();
+    rest.remove(axis);
+    let types: Vec<Ty> = inputs.iter().map(|t| Ty::block(t.ty.scalar, &rest)).collect();
+    let operands: SmallVec<_> = inputs.iter().map(|t| t.value).collect();
+    let ir_types: Vec<Type> = types.iter().map(Ty::ir).collect();
+    let results = lower.b.insts_with(InstKind::Reduce { operands, axis: axis as u8, combine }, &ir_types);
+    results.into_iter().zip(types).map(|(value, ty)| lower.tensor(value, ty)).collect()
+}
+
+/// A combine function as a region over two lanes an operand.
+pub fn combine_region<'a>(lower: &mut Lower<'a, '_>, span: Span, combine: Combine<'a>, inputs: &[Tensor]) -> Result<Region> {
+    lower.b.open();
+    let lane = |lower: &mut Lower<'a, '_>, t: &Tensor| {
+        let ty = Ty::scalar(t.ty.scalar);
+        let value = lower.b.value(ty.ir());
+        lower.tensor(value, ty)
+    };
+    let left: Vec<Tensor> = inputs.iter().map(|t| lane(lower, t)).collect();
+    let right: Vec<Tensor> = inputs.iter().map(|t| lane(lower, t)).collect();
+    let region_args = left.iter().chain(&right).map(|t| t.value).collect();
+    let combined = combine_lanes(lower, span, combine, &left, &right)?;
+    for (value, input) in combined.iter().zip(inputs) {
+        if value.ty != Ty::scalar(input.ty.scalar) {
+            let message = format!("the combine function makes {} from {}", value.ty, input.ty.scalar);
+            return Err(lower.type_error(span, message));
+        }
+    }
+    let region = lower.b.close(region_args, combined.iter().map(|t| t.value).collect());
+    lower.b.span = span;
+    Ok(region)
 }
 
 fn combine_lanes<'a>(

@@ -19,6 +19,9 @@ pub static TABLE: &[Builtin] = &[
     member_function("reshape", &["input", "*shape", "can_reorder="], reshape),
     member_function("view", &["input", "*shape"], reshape),
     member_function("ravel", &["x", "can_reorder="], ravel),
+    member_function("item", &["input"], item),
+    function("squeeze", &["x", "dim"], squeeze),
+    function("unsqueeze", &["x", "dim"], unsqueeze),
 ];
 
 impl Lower<'_, '_> {
@@ -26,6 +29,13 @@ impl Lower<'_, '_> {
     pub fn reshape(&mut self, input: &Tensor, shape: &[usize]) -> Tensor {
         let ty = Ty::block(input.ty.scalar, shape);
         let value = self.b.inst(InstKind::Reshape(input.value), ty.ir());
+        self.tensor(value, ty)
+    }
+
+    /// The only lane of a block.
+    pub fn unsplat(&mut self, input: &Tensor) -> Tensor {
+        let ty = Ty::scalar(input.ty.scalar);
+        let value = self.b.inst(InstKind::Unsplat(input.value), ty.ir());
         self.tensor(value, ty)
     }
 
@@ -117,12 +127,13 @@ fn permute<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
 
 fn reshape<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let input = lower.tensor_arg(args, "input")?;
-    if lower.bool_arg(args, "can_reorder", false)? {
-        return Err(lower.unsupported(args.span, "can_reorder: the order of elements would be unspecified"));
-    }
+    // `can_reorder` leaves the order of elements open: row-major is one of them.
     let shape = lower.shape_of(&args.rest, args)?;
     if !input.ty.is_block() {
         return Ok(Val::Tensor(lower.splat(&input, &shape)));
+    }
+    if shape.is_empty() && input.ty.shape.iter().all(|&n| n == 1) {
+        return Ok(Val::Tensor(lower.unsplat(&input)));
     }
     if input.ty.shape.iter().product::<usize>() != shape.iter().product::<usize>() {
         let message = format!("a block of {} as one of {}", shape_text(&input.ty.shape), shape_text(&shape));
@@ -135,4 +146,36 @@ fn ravel<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let input = lower.tensor_arg(args, "x")?;
     let numel = input.ty.shape.iter().product();
     Ok(Val::Tensor(lower.reshape(&input, &[numel])))
+}
+
+fn item<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let input = lower.tensor_arg(args, "input")?;
+    if input.ty.shape.iter().any(|&n| n != 1) {
+        return Err(lower.type_error(args.span, format!("`.item` of {}; it takes one element", input.ty)));
+    }
+    Ok(Val::Tensor(if input.ty.is_block() { lower.unsplat(&input) } else { input }))
+}
+
+/// Without an axis of size 1.
+fn squeeze<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let x = lower.tensor_arg(args, "x")?;
+    let axis = lower.axis_of(lower.arg(args, "dim")?, x.ty.shape.len())?;
+    if x.ty.shape[axis] != 1 {
+        return Err(lower.rejected(args.span, format!("`tl.squeeze` of {} along {axis}: the size must be 1", x.ty)));
+    }
+    let mut shape = x.ty.shape.clone();
+    shape.remove(axis);
+    Ok(Val::Tensor(if shape.is_empty() { lower.unsplat(&x) } else { lower.reshape(&x, &shape) }))
+}
+
+/// With a new axis of size 1.
+fn unsqueeze<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let x = lower.tensor_arg(args, "x")?;
+    let axis = lower.axis_of(lower.arg(args, "dim")?, x.ty.shape.len() + 1)?;
+    let mut shape = x.ty.shape.clone();
+    shape.insert(axis, 1);
+    if shape.len() > MAX_RANK {
+        return Err(lower.unsupported(args.span, format!("a block of more than {MAX_RANK} axes")));
+    }
+    Ok(Val::Tensor(if x.ty.is_block() { lower.reshape(&x, &shape) } else { lower.splat(&x, &shape) }))
 }
