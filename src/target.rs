@@ -54,7 +54,31 @@ pub struct Ascend {
     pub alignment: usize,
 }
 
+/// What a device reaches when one unit of it is busy all the time, a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peaks {
+    /// Bytes between the device's memory and its cores.
+    pub bandwidth: f64,
+    /// FLOPs outside tensor cores.
+    pub fp32: f64,
+    /// FLOPs of tensor cores on tf32 operands, without sparsity.
+    pub tf32: f64,
+    /// The same on fp16 and bf16 operands.
+    pub half: f64,
+}
+
 impl Target {
+    /// Peaks of the vendor's data sheet for the device that people mean by the target (H200 SXM, A100 SXM 80 GB, MI300X);
+    /// `None` where no such figures are known.
+    pub fn peaks(&self) -> Option<Peaks> {
+        match self.name {
+            "sm_90" => Some(Peaks { bandwidth: 4.8e12, fp32: 66.9e12, tf32: 494.7e12, half: 989.4e12 }),
+            "sm_80" => Some(Peaks { bandwidth: 2.039e12, fp32: 19.5e12, tf32: 156e12, half: 312e12 }),
+            "gfx942" => Some(Peaks { bandwidth: 5.3e12, fp32: 163.4e12, tf32: 653.7e12, half: 1307.4e12 }),
+            _ => None,
+        }
+    }
+
     /// Programs of a looped launch: one a core that does the work; `None` where a grid may be as
     /// large as the work.
     pub fn cores(&self, uses_dot: bool) -> Option<u32> {

@@ -272,6 +272,12 @@ pub struct EmulateArgs {
     /// Write what the kernel stored: one tensor (`y=out.npy`), all into a folder, or all into a .safetensors file
     #[arg(long, value_name = "[NAME=]PATH")]
     pub save: Vec<String>,
+    /// Which configuration of @triton.autotune, counted from 0, or all [default: the first, where no description says more]
+    #[arg(long, value_name = "N|all")]
+    pub config: Option<String>,
+    /// Hardware whose rules and limits are looked at
+    #[arg(long, value_name = "TARGET")]
+    pub target: Option<String>,
     /// Seed of generated inputs
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -287,6 +293,18 @@ pub struct EmulateArgs {
     /// Hold every block value lane by lane (slower; the oracle of the fast forms)
     #[arg(long)]
     pub dense: bool,
+    /// Count bytes, sectors and FLOPs, and what --target makes of them [default target: sm_90]
+    #[arg(long)]
+    pub stats: bool,
+    /// Tell each line of one program as it is executed, with values (`3`, or `1,0,2`)
+    #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["show", "step", "stats", "json"])]
+    pub trace: Option<String>,
+    /// Tell what a variable of the kernel holds in the end, in each program
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["step", "stats", "json"])]
+    pub show: Option<String>,
+    /// Step through one program, line by line (commands on stdin: n, c, p NAME, m, q)
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, default_missing_value = "0", conflicts_with_all = ["stats", "json"])]
+    pub step: Option<String>,
     /// Only lower the kernel to the verified IR, for the types given by --arg (`x_ptr=*f32`, `n=i32`, `BLOCK=64`); prints a line of JSON
     #[arg(long)]
     pub lower: bool,

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::description::{Argument, Content, Description, Expression, Given, TensorFile, TensorSpec, wrong};
-use super::files;
 use super::meta::without_meta;
+use super::{files, signature};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::kernel::ArgSpec;
@@ -52,6 +52,18 @@ pub struct BufferSpec {
 pub enum Value {
     Tensor(Operand),
     Constant(Constant),
+    /// A constexpr that is no number or text: an element type, a function of the file.
+    Other(ArgSpec),
+}
+
+impl Value {
+    /// A constexpr that a configuration or a heuristic gives.
+    pub fn of(spec: ArgSpec) -> Value {
+        match spec {
+            ArgSpec::Constexpr(constant) => Value::Constant(constant),
+            other => Value::Other(other),
+        }
+    }
 }
 
 /// Arguments in the order of the parameters, and the grid.
@@ -68,17 +80,21 @@ impl Resolved {
     pub fn operand(&self, name: &str) -> Option<&Operand> {
         self.args.iter().find_map(|(known, value)| match value {
             Value::Tensor(operand) if known == name => Some(operand),
-            Value::Tensor(_) | Value::Constant(_) => None,
+            Value::Tensor(_) | Value::Constant(_) | Value::Other(_) => None,
         })
     }
 
-    /// What is known of each parameter at compile time.
-    pub fn specs(&self, constexprs: &[String]) -> Vec<(String, ArgSpec)> {
+    /// What is known of each parameter at compile time. An integer is specialised as Triton does, unless its name is among
+    /// `plain` (`do_not_specialize`).
+    pub fn specs(&self, constexprs: &[String], plain: &[String]) -> Vec<(String, ArgSpec)> {
         let spec = |name: &String, value: &Value| match value {
             Value::Tensor(operand) => ArgSpec::Pointer(operand.dtype),
+            Value::Other(spec) => spec.clone(),
             Value::Constant(value) if constexprs.contains(name) => ArgSpec::Constexpr(value.clone()),
-            Value::Constant(Constant::Int(value)) => ArgSpec::Int { bits: if i32::try_from(*value).is_ok() { 32 } else { 64 } },
+            Value::Constant(Constant::Int(1)) if plain.contains(name) => ArgSpec::Int { bits: 32 },
+            Value::Constant(Constant::Int(value)) => ArgSpec::of_int(*value),
             Value::Constant(Constant::Float(_)) => ArgSpec::Float,
+            Value::Constant(Constant::Bool(_)) => ArgSpec::Bool,
             Value::Constant(other) => ArgSpec::Constexpr(other.clone()),
         };
         self.args.iter().map(|(name, value)| (name.clone(), spec(name, value))).collect()
@@ -99,15 +115,20 @@ impl Scope {
     pub fn operand(&self, name: &str) -> Option<&Operand> {
         match self.values.get(name)? {
             Value::Tensor(operand) => Some(operand),
-            Value::Constant(_) => None,
+            Value::Constant(_) | Value::Other(_) => None,
         }
     }
 
     pub fn constant(&self, name: &str) -> Option<&Constant> {
         match self.values.get(name)? {
             Value::Constant(constant) => Some(constant),
-            Value::Tensor(_) => None,
+            Value::Tensor(_) | Value::Other(_) => None,
         }
+    }
+
+    /// Every name with what it stands for.
+    pub fn values(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.values.iter()
     }
 
     pub fn evaluate(&self, expression: &Expression) -> Result<Constant> {
@@ -162,18 +183,26 @@ impl Environment for Scope {
     }
 }
 
-/// What goes before a description: constexprs of a chosen configuration.
-pub type Overrides = [(String, Constant)];
+/// What comes from elsewhere than the description.
+pub struct Besides<'a> {
+    /// Goes before the description: constexprs of a chosen configuration.
+    pub config: &'a [(String, ArgSpec)],
+    /// Constexprs that depend on the arguments (heuristics); the description goes before them.
+    pub computed: &'a mut dyn FnMut(&Scope) -> Result<Vec<(String, ArgSpec)>>,
+    /// Functions of the file, which a constexpr may be.
+    pub functions: &'a [&'a str],
+}
 
 /// Evaluates a description for a kernel.
 ///
 /// # Errors
 /// E001 for what makes no sense, E002 for parameters that nothing is said of, S002 for expressions that fail, L002 for
 /// tensors beyond [`TENSOR_BYTES`].
-pub fn resolve(function: &FunctionDef, description: &Description, overrides: &Overrides) -> Result<Resolved> {
-    let mut resolver = Resolver { scope: Scope::default(), buffers: Vec::new() };
-    for (name, value) in overrides {
-        resolver.scope.values.insert(name.clone(), Value::Constant(value.clone()));
+pub fn resolve(function: &FunctionDef, description: &Description, besides: Besides) -> Result<Resolved> {
+    let Besides { config, computed, functions } = besides;
+    let mut resolver = Resolver { scope: Scope::default(), buffers: Vec::new(), functions };
+    for (name, spec) in config {
+        resolver.scope.values.insert(name.clone(), Value::of(spec.clone()));
     }
     for (at, given) in description.args.iter().enumerate() {
         if description.args[..at].iter().any(|other| other.name == given.name) {
@@ -182,7 +211,7 @@ pub fn resolve(function: &FunctionDef, description: &Description, overrides: &Ov
         // Names that are no parameters are fine: sizes that others are said in.
     }
     let mut open: Vec<&Given> =
-        description.args.iter().filter(|given| !overrides.iter().any(|(name, _)| *name == given.name)).collect();
+        description.args.iter().filter(|given| !config.iter().any(|(name, _)| *name == given.name)).collect();
     loop {
         let before = open.len();
         let mut first = None;
@@ -198,6 +227,9 @@ pub fn resolve(function: &FunctionDef, description: &Description, overrides: &Ov
             Some(error) if open.len() == before => return Err(error),
             Some(_) => {}
         }
+    }
+    for (name, spec) in computed(&resolver.scope)? {
+        resolver.scope.values.entry(name).or_insert_with(|| Value::of(spec));
     }
     let missing: Vec<&ast::Param> = function
         .params
@@ -225,22 +257,37 @@ pub fn resolve(function: &FunctionDef, description: &Description, overrides: &Ov
     Ok(Resolved { args, buffers: resolver.buffers, grid, scope: resolver.scope })
 }
 
-struct Resolver {
+struct Resolver<'a> {
     scope: Scope,
     buffers: Vec<BufferSpec>,
+    functions: &'a [&'a str],
 }
 
-impl Resolver {
+impl Resolver<'_> {
     fn given(&mut self, given: &Given) -> Result<()> {
         let value = match &given.argument {
             Argument::Value(expression) => match expression.expr.as_name().and_then(|name| self.scope.operand(name)) {
                 Some(operand) => Value::Tensor(operand.clone()),
-                None => Value::Constant(self.scope.evaluate(expression)?),
+                None => match self.other(&expression.expr) {
+                    Some(spec) => Value::Other(spec),
+                    None => Value::Constant(self.scope.evaluate(expression)?),
+                },
             },
             Argument::Tensor(spec) => Value::Tensor(self.tensor(given, spec)?),
         };
         self.scope.values.insert(given.name.clone(), value);
         Ok(())
+    }
+
+    /// `tl.float16`, or a function's name.
+    fn other(&self, expr: &ast::Expr) -> Option<ArgSpec> {
+        if let Some(name) = expr.as_name() {
+            return self.functions.contains(&name).then(|| ArgSpec::Function(name.to_owned()));
+        }
+        let dotted = expr.as_dotted()?;
+        let (module, name) = dotted.rsplit_once('.')?;
+        let known = matches!(module, "tl" | "torch" | "triton.language");
+        signature::dtype(name).filter(|_| known).map(ArgSpec::Type)
     }
 
     fn tensor(&mut self, given: &Given, spec: &TensorSpec) -> Result<Operand> {

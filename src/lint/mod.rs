@@ -14,7 +14,7 @@ mod configs;
 pub mod fix;
 mod flow;
 mod gpu;
-mod live;
+pub mod live;
 mod npu;
 mod rank;
 pub mod rule;

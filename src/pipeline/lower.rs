@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Module> {
 }
 
 /// A kernel file with what it imports, ready to be lowered. Errors: as [`read`].
-fn sources(path: &Path) -> Result<Sources> {
+pub fn sources(path: &Path) -> Result<Sources> {
     if path.extension().is_some_and(|extension| extension == "ttir") {
         return read(path).map(Sources::single);
     }

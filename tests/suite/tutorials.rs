@@ -31,3 +31,12 @@ fn an_edit_loop_finds_what_one_seed_hides() {
     assert!(said.contains("[C003]") && said.contains("to repeat: decompose verify suite --only relu__"));
     assert!(said.contains("not fully verified"));
 }
+
+/// The page for authors of kernels.
+#[test]
+fn a_kernel_is_checked_in_one_command() {
+    let said = Page::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/emulate.md")).check();
+    for told in ["[A001]", "[C003]", "[E002]", "verified", "loads x_ptr[768..999], 232 of 256 lanes", "lanes 0..231 of 256"] {
+        assert!(said.contains(told), "{told}");
+    }
+}

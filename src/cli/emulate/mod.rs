@@ -2,12 +2,15 @@
 
 mod lower;
 mod print;
+mod stats;
+mod watch;
 
 use super::args::EmulateArgs;
 use super::{Outcome, complain, exit, options, output_failed};
 use crate::diag::Result;
 use crate::pipeline::Cancel;
-use crate::pipeline::emulate::{self, Asked, save};
+use crate::pipeline::emulate::{self, Asked, ConfigChoice, save};
+use crate::target::Target;
 
 pub fn run(args: &EmulateArgs, cancel: &Cancel) -> Outcome {
     if args.lower_batch {
@@ -19,6 +22,15 @@ pub fn run(args: &EmulateArgs, cancel: &Cancel) -> Outcome {
     let asked = asked(args).map_err(|d| vec![*d])?;
     if let Some(form) = &args.dump {
         return lower::dump(form, &asked);
+    }
+    if let Some(program) = &args.trace {
+        return watch::trace(&asked, program, cancel);
+    }
+    if let Some(name) = &args.show {
+        return watch::show(&asked, name, cancel);
+    }
+    if let Some(program) = &args.step {
+        return watch::step(&asked, program, cancel);
     }
     let report = emulate::emulate(&asked, cancel)?;
     let saves: Vec<save::Save> = args.save.iter().map(|text| save::read(text)).collect();
@@ -41,11 +53,14 @@ fn asked(args: &EmulateArgs) -> Result<Asked> {
         args: pairs("--arg", &args.args, "x_ptr=f32[1000]")?,
         grid: args.grid.clone(),
         expect: pairs("--expect", &args.expect, "y_ptr=x_ptr * 2")?,
+        config: config(args.config.as_deref())?,
+        target: args.target.as_deref().map(target).transpose()?,
         seed: args.seed,
         fuel: args.fuel,
         memory: args.memory,
         threads: options::jobs(args.threads)?,
         dense: args.dense,
+        stats: args.stats,
     })
 }
 
@@ -59,4 +74,22 @@ fn pairs(flag: &str, texts: &[String], example: &str) -> Result<Vec<(String, Str
         }
     };
     texts.iter().map(pair).collect()
+}
+
+fn config(text: Option<&str>) -> Result<ConfigChoice> {
+    match text {
+        None => Ok(ConfigChoice::First),
+        Some("all") => Ok(ConfigChoice::All),
+        Some(number) => match number.parse() {
+            Ok(n) => Ok(ConfigChoice::Number(n)),
+            Err(_) => Err(Box::new(options::usage(format!("--config cannot read `{number}`")).help("write a number, or all"))),
+        },
+    }
+}
+
+fn target(name: &str) -> Result<&'static Target> {
+    Target::find(name).ok_or_else(|| {
+        let known: Vec<&str> = Target::all().iter().map(|target| target.name).collect();
+        Box::new(options::usage(format!("there is no target `{name}`")).help(format!("use one of: {}", known.join(", "))))
+    })
 }

@@ -7,16 +7,22 @@ use serde_json::{Value, json};
 use super::super::json::diagnostic;
 use super::super::print::{count, grid};
 use super::super::table::{Align, render};
+use super::stats;
 use crate::pipeline::emulate::{Compared, Report, Run};
 
 /// Raised when a reader of the old form would misread the new one.
 const VERSION: u32 = 1;
 
+/// The column of configurations, which is left out where there are none.
+const CONFIG: usize = 2;
+
 /// One row a run.
 pub fn text(report: &Report, written: &[PathBuf], verbose: bool) -> String {
+    let configs = report.runs.iter().any(|run| run.config.is_some());
     let columns = [
         ("run", Align::Left),
         ("kernel", Align::Left),
+        ("config", Align::Left),
         ("grid", Align::Right),
         ("instructions", Align::Right),
         ("emulated", Align::Right),
@@ -25,13 +31,23 @@ pub fn text(report: &Report, written: &[PathBuf], verbose: bool) -> String {
         ("allowed", Align::Right),
         ("verdict", Align::Left),
     ];
-    let rows: Vec<Vec<String>> = report.runs.iter().enumerate().map(|(at, run)| row(at, run)).collect();
+    let mut columns = columns.to_vec();
+    let mut rows: Vec<Vec<String>> = report.runs.iter().enumerate().map(|(at, run)| row(at, run)).collect();
+    if !configs {
+        columns.remove(CONFIG);
+        rows.iter_mut().for_each(|row| drop(row.remove(CONFIG)));
+    }
     let mut text = render(&columns, &rows);
     if verbose {
         for run in &report.runs {
             for compared in &run.compared {
                 text += &format!("{}: {}: {}\n", title(0, run), compared.name, compared.tolerance);
             }
+        }
+    }
+    for (at, run) in report.runs.iter().enumerate() {
+        if let Some(facts) = &run.stats {
+            text += &format!("\n{}\n{}", title(at, run), stats::text(facts));
         }
     }
     for path in written {
@@ -58,6 +74,7 @@ fn row(at: usize, run: &Run) -> Vec<String> {
     vec![
         title(at, run),
         run.kernel.clone(),
+        run.config.clone().unwrap_or_else(|| "-".to_owned()),
         grid(run.grid),
         if ran { run.instructions.to_string() } else { "-".to_owned() },
         if ran { format!("{:.1} ms", run.wall_seconds * 1e3) } else { "-".to_owned() },
@@ -76,15 +93,17 @@ fn worst(run: &Run) -> Option<&Compared> {
 /// The document, with a line break at its end.
 pub fn json(report: &Report) -> String {
     let runs: Vec<Value> = report.runs.iter().map(run).collect();
-    format!("{:#}\n", json!({"version": VERSION, "fully_verified": report.fully_verified(), "runs": runs}))
+    let remarks: Vec<Value> = report.remarks.iter().map(diagnostic).collect();
+    format!("{:#}\n", json!({"version": VERSION, "fully_verified": report.fully_verified(), "runs": runs, "remarks": remarks}))
 }
 
 fn run(run: &Run) -> Value {
     let compared: Vec<Value> = run.compared.iter().map(compared).collect();
     json!({
-        "name": run.name, "kernel": run.kernel, "grid": run.grid, "verdict": run.word().as_str(), "programs": run.programs,
+        "name": run.name, "kernel": run.kernel, "config": run.config, "grid": run.grid, "verdict": run.word().as_str(), "programs": run.programs,
         "instructions": run.instructions, "emulation_seconds": run.wall_seconds,
         "findings": run.findings.iter().map(diagnostic).collect::<Vec<_>>(), "compared": compared,
+        "stats": run.stats.as_ref().map(stats::json),
     })
 }
 

@@ -23,6 +23,7 @@ mod lines;
 pub mod load;
 pub mod mask;
 mod moves;
+mod observed;
 mod ptx;
 pub mod reduce;
 mod scaled;
@@ -212,8 +213,8 @@ impl<'l> Machine<'l> {
         self.state.cells.adopt(cells);
     }
 
-    /// Runs one program from its start.
-    pub fn run(&mut self, linear: u32) -> Step {
+    /// Sets everything to the start of a program.
+    fn begin(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
         self.become_program(linear);
         self.state.pc = self.tape.entry;
@@ -221,6 +222,12 @@ impl<'l> Machine<'l> {
         self.scratch.new_program();
         self.talk.start();
         self.clock = crate::emulate::ptx::Clock::default();
+        Ok(())
+    }
+
+    /// Runs one program from its start.
+    pub fn run(&mut self, linear: u32) -> Step {
+        self.begin(linear)?;
         self.go_on_from(self.launch.fuel)
     }
 

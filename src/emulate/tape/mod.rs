@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use crate::kernel::ir::{
     AtomicOp, BlockShape, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, Hint, IntBinary, IntPredicate,
-    Kernel, Literal, MemoryOrder,
+    Kernel, Literal, MemoryOrder, Value,
 };
 use crate::source::Span;
 use whole::{Asm, Whole};
@@ -345,6 +345,8 @@ pub struct Tape {
     pub tables: Vec<TableShape>,
     /// Lazy forms are allowed.
     pub lazy: bool,
+    /// On the dense tape: which cells hold values that the kernel's text has a name for.
+    pub names: Vec<(Slot, Value)>,
 }
 
 /// A compiled kernel: text and tapes, shared by all launches.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::compare::compare;
+use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
@@ -12,27 +13,28 @@ use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
 use crate::launch::formula::{Inputs, tensors_of};
-use crate::launch::resolve::{Operand, Resolved, Value, resolve};
+use crate::launch::resolve::{Besides, Operand, Resolved, Scope, Value, resolve};
 use crate::pipeline::Cancel;
 use crate::syntax::Constant;
-use crate::syntax::ast::Module;
 use crate::tensor::Tensor;
 
 /// Runs a description; everything that goes wrong is among the findings.
-pub fn run(asked: &Asked, module: &Module, description: &Description, cancel: &Cancel) -> Run {
-    let kernel = description.kernel.clone().unwrap_or_default();
+pub fn run(asked: &Asked, subject: &mut Subject, case: &Case, cancel: &Cancel) -> Run {
+    let description = &case.description;
     let mut run = Run {
         name: description.name.clone(),
-        kernel,
+        kernel: description.kernel.clone().unwrap_or_default(),
+        config: case.config.as_ref().map(config::label),
         grid: [1; 3],
         programs: 0,
         instructions: 0,
         wall_seconds: 0.0,
         findings: Vec::new(),
         compared: Vec::new(),
+        stats: None,
         outputs: Vec::new(),
     };
-    if let Err(error) = attempt(&mut run, asked, module, description, cancel) {
+    if let Err(error) = attempt(&mut run, asked, subject, case, cancel) {
         run.findings.push(*error);
     }
     run
@@ -47,18 +49,25 @@ pub struct Prepared {
 }
 
 /// The arguments of a description, and the kernel lowered for them.
-pub fn lowered(module: &Module, description: &Description) -> Result<(Resolved, Verified<Kernel>)> {
-    let function = entry::choose(module, description.kernel.as_deref())?;
-    let resolved = resolve(function, description, &[])?;
-    let constexprs = kernel::constexpr_params(module, &function.name)?;
-    let spec = Specialization { args: resolved.specs(&constexprs), ..Specialization::default() };
-    let kernel = kernel::compile_sources(&mut Sources::around(module.clone()), &function.name, &spec)?;
+pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified<Kernel>)> {
+    let description = &case.description;
+    let module = subject.module.clone();
+    let function = entry::choose(&module, description.kernel.as_deref())?;
+    let functions: Vec<&str> = entry::jitted(&module).iter().map(|f| f.name.as_str()).collect();
+    let kwargs = case.config.as_ref().map_or(&[][..], |config| &config.kwargs);
+    let sources = &mut subject.sources;
+    let mut computed = |scope: &Scope| config::heuristics(sources, &function.name, scope);
+    let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
+    let constexprs = kernel::constexpr_params(&module, &function.name)?;
+    let plain = config::not_specialised(sources, function)?;
+    let spec = Specialization { args: resolved.specs(&constexprs, &plain), ..Specialization::default() };
+    let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
 }
 
 /// Lowers the kernel and fills memory.
-pub fn prepare(asked: &Asked, module: &Module, description: &Description) -> Result<Prepared> {
-    let (resolved, kernel) = lowered(module, description)?;
+pub fn prepare(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<Prepared> {
+    let (resolved, kernel) = lowered(subject, case)?;
     let program = Program::compile(&kernel)?;
     let memory = memory(&resolved, &program, asked.seed)?;
     let args = program.kernel.params.iter().map(|param| argument(&resolved, &param.name)).collect::<Result<Vec<Arg>>>()?;
@@ -79,7 +88,7 @@ fn memory(resolved: &Resolved, program: &Program, seed: u64) -> Result<Memory> {
         let uses: Vec<usize> = uses.map(|(at, _)| at).collect();
         let only_stored = uses.iter().any(|&at| program.stores[at]) && !uses.iter().any(|&at| program.loads[at]);
         match fill::buffer(spec, view, &resolved.scope, only_stored, seed)? {
-            Some(lanes) => memory.insert(&spec.name, lanes),
+            Some(lanes) => memory.insert_as(&spec.name, spec.dtype, lanes),
             None => memory.allocate(&spec.name, spec.dtype, spec.len),
         };
     }
@@ -104,7 +113,7 @@ fn argument(resolved: &Resolved, name: &str) -> Result<Arg> {
         Some(Value::Constant(Constant::Int(value))) => Arg::Int(*value),
         Some(Value::Constant(Constant::Bool(value))) => Arg::Int((*value).into()),
         Some(Value::Constant(Constant::Float(value))) => Arg::Float(*value),
-        Some(Value::Constant(Constant::Str(_) | Constant::None | Constant::Tuple(_))) | None => {
+        Some(Value::Constant(Constant::Str(_) | Constant::None | Constant::Tuple(_)) | Value::Other(_)) | None => {
             let message = format!("`{name}` is a run-time parameter without a run-time value");
             return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
         }
@@ -124,8 +133,9 @@ pub fn options(asked: &Asked, cancel: &Cancel) -> Options {
     }
 }
 
-fn attempt(run: &mut Run, asked: &Asked, module: &Module, description: &Description, cancel: &Cancel) -> Result<()> {
-    let Prepared { resolved, program, mut memory, args } = prepare(asked, module, description)?;
+fn attempt(run: &mut Run, asked: &Asked, subject: &mut Subject, case: &Case, cancel: &Cancel) -> Result<()> {
+    let description = &case.description;
+    let Prepared { resolved, program, mut memory, args } = prepare(asked, subject, case)?;
     run.grid = resolved.grid;
     let before = named_tensors(description, &resolved, &memory);
     let started = Instant::now();

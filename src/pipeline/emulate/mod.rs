@@ -1,26 +1,34 @@
 //! Bare kernels, run: a file, what its launches are described by, and for each run the verdict of the emulator and of the
 //! comparison with what is expected.
 //!
-//! `asked` says which runs there are; `case` runs one; `compare` judges its values; `rounding` reads from the kernel what a
-//! formula's bound depends on; `save` makes files of results.
+//! `asked` says which runs there are, `config` with which constexprs; `case` runs one; `compare` judges its values; `rounding` reads from the kernel what a
+//! formula's bound depends on; `save` makes files of results;
+//! `stats` counts what a run costs, `trace` watches it.
 //!
 //! A run that cannot be made says why and leaves the others alone; only a file that cannot be read ends all.
 
 mod asked;
 mod case;
 mod compare;
+mod config;
 mod rounding;
 pub mod save;
+pub mod stats;
+pub mod trace;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::{Cancel, Outcome};
 use crate::conform::compare::Comparison;
 use crate::conform::verdict::Word;
 use crate::diag::{Class, Diagnostic, Result, codes};
+use crate::emulate::observe::Go;
 use crate::kernel::{Kernel, Verified};
-use crate::launch::description::Description;
+use crate::lint;
+use crate::target::Target;
 use crate::tensor::Tensor;
+use config::{Case, Subject};
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -35,18 +43,35 @@ pub struct Asked {
     pub grid: Option<String>,
     /// `name=formula or file`.
     pub expect: Vec<(String, String)>,
+    /// Which configurations of `@triton.autotune`.
+    pub config: ConfigChoice,
+    pub target: Option<&'static Target>,
     pub seed: u64,
     pub fuel: Option<u64>,
     /// Bytes of block values that one program may hold.
     pub memory: Option<usize>,
     pub threads: usize,
     pub dense: bool,
+    /// Count what runs cost.
+    pub stats: bool,
+}
+
+/// Which configurations of `@triton.autotune` a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConfigChoice {
+    /// The first, where the description does not say what configurations say.
+    #[default]
+    First,
+    Number(usize),
+    All,
 }
 
 /// All runs, in order.
 #[derive(Debug, Default)]
 pub struct Report {
     pub runs: Vec<Run>,
+    /// What holds of the file, however it is launched.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// One run of one kernel.
@@ -54,6 +79,7 @@ pub struct Report {
 pub struct Run {
     pub name: String,
     pub kernel: String,
+    pub config: Option<String>,
     pub grid: [u32; 3],
     pub programs: u64,
     pub instructions: u64,
@@ -61,6 +87,8 @@ pub struct Run {
     /// What is wrong, and what is worth a warning.
     pub findings: Vec<Diagnostic>,
     pub compared: Vec<Compared>,
+    /// Performance facts, where they are asked for.
+    pub stats: Option<stats::Facts>,
     /// What the tensors hold that the kernel stores to.
     pub outputs: Vec<(String, Tensor)>,
 }
@@ -91,12 +119,12 @@ impl Run {
 
 impl Report {
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.runs.iter().flat_map(|run| &run.findings)
+        self.runs.iter().flat_map(|run| &run.findings).chain(&self.remarks)
     }
 
     /// Whether every run was compared with something, and nothing was found.
     pub fn fully_verified(&self) -> bool {
-        self.runs.iter().all(|run| run.word() == Word::Verified)
+        self.findings().all(|finding| !finding.is_error()) && self.runs.iter().all(|run| run.word() == Word::Verified)
     }
 }
 
@@ -105,11 +133,16 @@ impl Report {
 /// # Errors
 /// When the file, or what describes its launches, cannot be read; when nothing describes one.
 pub fn emulate(asked: &Asked, cancel: &Cancel) -> Outcome<Report> {
-    let module = super::lower::read(&asked.file).map_err(super::one)?;
-    let descriptions = asked::descriptions(asked, &module).map_err(super::one)?;
-    let mut report = Report::default();
-    for description in &descriptions {
-        let run = case::run(asked, &module, description, cancel);
+    let (mut subject, cases) = cases(asked)?;
+    let mut report = Report { remarks: lint::npu_rules(&subject.module, asked.target), ..Report::default() };
+    for case in &cases {
+        let mut run = case::run(asked, &mut subject, case, cancel);
+        if asked.stats && run.programs > 0 {
+            match stats::count(asked, &mut subject, case, cancel) {
+                Ok(facts) => run.stats = Some(facts),
+                Err(error) => run.findings.push(*error),
+            }
+        }
         let interrupted = run.findings.iter().find(|finding| finding.code == &codes::INTERRUPTED);
         if let Some(interrupted) = interrupted {
             return Err(vec![interrupted.clone()]);
@@ -119,12 +152,39 @@ pub fn emulate(asked: &Asked, cancel: &Cancel) -> Outcome<Report> {
     Ok(report)
 }
 
+/// The file, and every run of it.
+fn cases(asked: &Asked) -> Outcome<(Subject, Vec<Case>)> {
+    let sources = super::lower::sources(&asked.file).map_err(super::one)?;
+    let mut subject = Subject { module: Arc::new(sources.module().clone()), sources };
+    let descriptions = asked::descriptions(asked, &subject.module).map_err(super::one)?;
+    let mut cases = Vec::new();
+    for description in descriptions {
+        cases.extend(config::cases(&mut subject, description, asked.config).map_err(super::one)?);
+    }
+    Ok((subject, cases))
+}
+
+/// Watches the programs that `watched` names, run by run ([`trace::watch`]); a run begins with its name.
+pub fn watch(
+    asked: &Asked,
+    cancel: &Cancel,
+    watched: &dyn Fn([u32; 3]) -> bool,
+    begin: &mut dyn FnMut(&str),
+    tell: &mut dyn FnMut(trace::Event) -> Go,
+) -> Outcome<()> {
+    let (mut subject, cases) = cases(asked)?;
+    for case in &cases {
+        begin(&case.description.name);
+        trace::watch(asked, &mut subject, case, cancel, watched, tell).map_err(super::one)?;
+    }
+    Ok(())
+}
+
 /// The lowered kernel of each run, with the run's name.
 pub fn kernels(asked: &Asked) -> Outcome<Vec<(String, Verified<Kernel>)>> {
-    let module = super::lower::read(&asked.file).map_err(super::one)?;
-    let descriptions = asked::descriptions(asked, &module).map_err(super::one)?;
-    let kernel = |description: &Description| Ok((description.name.clone(), case::lowered(&module, description)?.1));
-    descriptions.iter().map(kernel).collect::<Result<_>>().map_err(super::one)
+    let (mut subject, cases) = cases(asked)?;
+    let mut kernel = |case: &Case| Ok((case.description.name.clone(), case::lowered(&mut subject, case)?.1));
+    cases.iter().map(&mut kernel).collect::<Result<_>>().map_err(super::one)
 }
 
 #[cfg(test)]

@@ -37,11 +37,14 @@ fn asked(folder: &tempfile::TempDir, text: &str) -> Asked {
         args: Vec::new(),
         grid: None,
         expect: Vec::new(),
+        config: ConfigChoice::First,
+        target: None,
         seed: 0,
         fuel: None,
         memory: None,
         threads: 1,
         dense: false,
+        stats: false,
     }
 }
 
@@ -192,6 +195,86 @@ runs:
     let b = crate::tensor::npy::read(&std::fs::read(&saved[0]).unwrap(), crate::dtype::DType::BF16).unwrap();
     assert_eq!(b, report.runs[0].outputs[0].1);
     assert_eq!(save::save(&report, &[save::read("c=c.npy")]).unwrap_err().code.id, "U001");
+}
+
+/// Configurations, heuristics, constexprs that are types and functions, integers that are 1, bools.
+#[test]
+fn configurations_and_heuristics_are_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{HEAD}@triton.jit\ndef twice(x):\n    return x + x\n\n\n# run: tuned\n#   args:\n#     x_ptr: f32[n] arange\n#     y_ptr: \
+         f16[n]\n#     n: 100\n#     stride: 1\n#     flag: true\n#     T: tl.float16\n#     F: twice\n#   grid: cdiv(n, BLOCK)\n#   \
+         expect: {{y_ptr: 2 * x_ptr}}\n@triton.autotune(configs=[triton.Config({{'BLOCK': b}}, num_warps=w) for b, w in [(32, 1), \
+         (64, 2)]], key=['n'])\n@triton.heuristics({{'EVEN': lambda META: META['n'] % META['BLOCK'] == 0}})\n\
+         @triton.jit(do_not_specialize=['stride'])\ndef tuned(x_ptr, y_ptr, n, stride, flag, T: tl.constexpr, F: tl.constexpr, \
+         BLOCK: tl.constexpr, EVEN: tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    if EVEN:\n        \
+         x = tl.load(x_ptr + at * stride)\n    else:\n        x = tl.load(x_ptr + at * stride, mask=at < n)\n    \
+         if flag:\n        tl.store(y_ptr + at, F(x).to(T), mask=at < n)\n"
+    );
+    let mut asked = asked(&folder, &text);
+    let told = |asked: &Asked| {
+        let report = emulate(asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+        let findings: Vec<String> = report.findings().map(|f| render(f, false)).collect();
+        assert!(findings.is_empty(), "{}", findings.join("\n"));
+        report.runs.iter().map(|run| (run.config.clone().unwrap_or_default(), run.grid[0], run.word())).collect::<Vec<_>>()
+    };
+    let (first, second) = ("BLOCK=32, num_warps=1".to_owned(), "BLOCK=64, num_warps=2".to_owned());
+    assert_eq!(told(&asked), [(first.clone(), 4, Word::Verified)]);
+    asked.config = ConfigChoice::All;
+    assert_eq!(told(&asked), [(first, 4, Word::Verified), (second.clone(), 2, Word::Verified)]);
+    asked.config = ConfigChoice::Number(1);
+    assert_eq!(told(&asked), [(second, 2, Word::Verified)]);
+    asked.config = ConfigChoice::Number(2);
+    assert_eq!(emulate(&asked, &Cancel::default()).unwrap_err()[0].code.id, "U001");
+    asked.config = ConfigChoice::First;
+    asked.args = args(&[("BLOCK", "128"), ("n", "128")]);
+    assert_eq!(told(&asked), [(String::new(), 1, Word::Verified)]);
+}
+
+/// Counted by hand: bytes, unique bytes, requests, sectors, lanes, active lanes.
+#[test]
+fn facts_are_those_counted_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let counted = |text: &str| {
+        let asked = Asked { stats: true, ..asked(&folder, text) };
+        let report = emulate(&asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+        assert_eq!(codes(&report), Vec::<&str>::new());
+        report.runs.into_iter().next().unwrap().stats.unwrap()
+    };
+    let figures = |facts: &stats::Facts, name: &str| {
+        let (_, _, t) = facts.traffic.iter().find(|(known, ..)| known == name).unwrap();
+        [t.bytes, t.unique_bytes, t.requests, t.sectors, t.lanes, t.active]
+    };
+    // 1000 floats in blocks of 256: 31 whole warps of 4 sectors, and one with 8 lanes.
+    let add = counted(&format!("{HEAD}{RUN}{ADD}"));
+    for name in ["x_ptr", "y_ptr", "out_ptr"] {
+        assert_eq!(figures(&add, name), [4000, 4000, 32, 125, 1024, 1000]);
+    }
+    assert_eq!(add.flops.fp32, 1024);
+    assert!((add.intensity - 1024.0 / 12_000.0).abs() < 1e-12);
+    assert_eq!(add.roofline.unwrap(), (12_000.0 / 4.8e12, "memory"));
+    // Every third float: 12 sectors a warp, 4 warps; each is loaded by two programs.
+    let strided = counted(&format!(
+        "{HEAD}# run:\n#   args: {{x: 'f32[384]', y: 'f32[2, 128]'}}\n#   grid: 2\n@triton.jit\ndef k(x, y):\n    \
+         at = tl.arange(0, 128)\n    tl.store(y + tl.program_id(0) * 128 + at, tl.load(x + at * 3))\n"
+    ));
+    assert_eq!(figures(&strided, "x"), [1024, 512, 8, 96, 256, 256]);
+    assert_eq!(figures(&strided, "y"), [1024, 1024, 8, 32, 256, 256]);
+    assert_eq!(strided.flops.total(), 0);
+    // 32×48 by 48×32 in tiles of 16: every element is loaded by two programs, rows of a tile are two sectors.
+    let matmul = counted(&format!(
+        "{HEAD}# run:\n#   args: {{a: 'f32[32, 48]', b: 'f32[48, 32]', c: 'f32[32, 32]'}}\n#   grid: (2, 2)\n#   expect: {{c: a @ b}}\n\
+         @triton.jit\ndef k(a, b, c):\n    m = tl.program_id(0) * 16 + tl.arange(0, 16)\n    \
+         n = tl.program_id(1) * 16 + tl.arange(0, 16)\n    acc = tl.zeros((16, 16), dtype=tl.float32)\n    \
+         for start in range(0, 48, 16):\n        k = start + tl.arange(0, 16)\n        \
+         acc += tl.dot(tl.load(a + m[:, None] * 48 + k[None, :]), tl.load(b + k[:, None] * 32 + n[None, :]))\n    \
+         tl.store(c + m[:, None] * 32 + n[None, :], acc)\n"
+    ));
+    for name in ["a", "b"] {
+        assert_eq!(figures(&matmul, name), [12_288, 6144, 96, 384, 3072, 3072]);
+    }
+    assert_eq!(figures(&matmul, "c"), [4096, 4096, 32, 128, 1024, 1024]);
+    assert_eq!((matmul.flops.tf32, matmul.flops.total()), (98_304, 98_304));
 }
 
 #[test]

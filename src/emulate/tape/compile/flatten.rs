@@ -108,6 +108,7 @@ impl Layout {
             launch_cells: self.place.launch_cells,
             tables: self.place.tables,
             lazy: self.place.lazy,
+            names: Vec::new(),
         }
     }
 

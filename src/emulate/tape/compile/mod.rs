@@ -146,7 +146,20 @@ impl<'k> Builder<'k> {
                 }
             });
         }
-        Ok(Layout::new(self.place, self.carried).flatten(&streams, exits))
+        let names = if self.place.lazy { Vec::new() } else { self.names() };
+        let mut tape = Layout::new(self.place, self.carried).flatten(&streams, exits);
+        tape.names = names;
+        Ok(tape)
+    }
+
+    /// The cells of values that the kernel's text names.
+    fn names(&self) -> Vec<(Slot, Value)> {
+        let named = (0..self.kernel.values.len() as u32).map(Value).filter(|v| self.kernel.values[v.0 as usize].name.is_some());
+        let cell = |value: Value| match self.forms.get(&value) {
+            Some(Form::Cell(slot)) => Some((*slot, value)),
+            Some(Form::Sum(_) | Form::Mask(_) | Form::Load(..)) | None => None,
+        };
+        named.filter_map(cell).collect()
     }
 
     fn hand_over(&mut self, to: &[Value], from: &[Value]) -> Vec<Handover> {
