@@ -24,6 +24,7 @@ pub mod emulate;
 pub mod host;
 pub mod launch;
 pub mod lint;
+pub mod convert;
 pub mod fuse;
 pub mod select;
 pub mod emit;

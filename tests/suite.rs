@@ -16,6 +16,8 @@ mod explain;
 mod given;
 #[path = "suite/internal.rs"]
 mod internal;
+#[path = "suite/lint.rs"]
+mod lint;
 #[path = "light/mod.rs"]
 mod light;
 #[path = "suite/operators.rs"]

@@ -48,9 +48,8 @@ pub enum Verb {
     Emulate(EmulateArgs),
     /// Look for what a device or its compiler does not take, by static rules
     Lint(LintArgs),
-    /// Not offered yet
-    #[command(hide = true)]
-    Convert(Refused),
+    /// Turn a kernel file into the emulator dialect, or back into Triton
+    Convert(ConvertArgs),
     /// Not offered yet
     #[command(hide = true)]
     Repair(Refused),
@@ -395,6 +394,19 @@ pub struct MutateArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub output_form: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct ConvertArgs {
+    /// A file with kernels (.py)
+    #[arg(value_name = "KERNEL")]
+    pub file: PathBuf,
+    /// The form to write
+    #[arg(long, value_name = "triton|emulator")]
+    pub to: String,
+    /// Where to write it [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

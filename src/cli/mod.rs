@@ -4,6 +4,7 @@
 mod args;
 mod bundle;
 mod completions;
+mod convert;
 mod emulate;
 mod exit;
 mod explain;
@@ -89,7 +90,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Mutate(args)) => mutate::run(args),
         Some(Verb::Emulate(args)) => emulate::run(&args, cancel),
         Some(Verb::Lint(args)) => lint::run(&args),
-        Some(Verb::Convert(_)) => refused("convert"),
+        Some(Verb::Convert(args)) => convert::run(&args),
         Some(Verb::Repair(_)) => refused("repair"),
         Some(Verb::Task(_)) => refused("task"),
         Some(Verb::Conform(_)) => refused("conform"),

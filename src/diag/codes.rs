@@ -3,7 +3,7 @@
 //! A code is never reused for another meaning. The first letter says the stage: U usage and files,
 //! M model, S syntax of Python or YAML, K kernel language, A fault of a running kernel (with a
 //! line), B wrong shape or grid, C wrong values, H host code, E launch descriptions, T templates, N rules for
-//! NPUs, G rules for GPUs, L limits, X internal.
+//! NPUs, G rules for GPUs, V conversion, L limits, X internal.
 
 use super::Class;
 
@@ -138,6 +138,8 @@ codes! {
     GPU_GRID = "G005", Bug, "grid too large for the GPU";
     GPU_PRECISION = "G006", Bug, "precision class that the target lacks";
     GPU_FP8 = "G007", Bug, "8-bit float that the target lacks";
+
+    NOT_CONVERTIBLE = "V001", Unsupported, "no counterpart in the other form";
 
     FUEL = "L001", Limit, "out of fuel";
     MEMORY = "L002", Limit, "out of memory";

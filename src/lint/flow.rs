@@ -1,4 +1,4 @@
-//! Which names of a function reach an address, and which a block's size.
+//! Which names of a function reach an address.
 //!
 //! A backward closure over assignments, without regard to order: a name that some address mentions, a name that
 //! is mentioned in an assignment to such a name, and so on; calls of helpers carry it to the arguments.
@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::subject::{Call, Function, Subject, calls, stmts};
+use crate::kernel::lower::sizes::sizes;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, StmtKind};
 use crate::syntax::walk::each_expr;
 
@@ -50,32 +51,9 @@ pub fn addressing<'a>(subject: &Subject<'a>, function: &Function<'a>) -> BTreeSe
     closure(function, names)
 }
 
-/// Whether a parameter decides a block's shape: it reaches `tl.arange` or a shape, or is handed to a helper
-/// that does so with it.
+/// Whether a parameter must be known when the kernel is compiled, annotated or not.
 pub fn is_size(subject: &Subject<'_>, function: &Function<'_>, param: &str) -> bool {
-    sizes(subject, function, 0).contains(param)
-}
-
-fn sizes<'a>(subject: &Subject<'a>, function: &Function<'a>, depth: usize) -> BTreeSet<&'a str> {
-    let mut names = BTreeSet::new();
-    for call in calls(function) {
-        match subject.builtin(call.func).as_deref() {
-            Some("arange") => call.args.iter().chain(call.keywords.iter().map(|k| &k.value)).for_each(|e| mention(e, &mut names)),
-            Some("zeros" | "full" | "reshape" | "view" | "broadcast_to" | "static_range") => {
-                let at = usize::from(matches!(subject.builtin(call.func).as_deref(), Some("reshape" | "view" | "broadcast_to")));
-                call.argument("shape", at).into_iter().for_each(|e| mention(e, &mut names));
-            }
-            _ => {}
-        }
-        let Some(helper) = call.func.as_name().and_then(|name| subject.function(name)).filter(|_| depth < 8) else { continue };
-        let inner = sizes(subject, helper, depth + 1);
-        for (i, param) in helper.def.params.iter().enumerate() {
-            if inner.contains(param.name.as_str()) || helper.constexprs.contains(param.name.as_str()) {
-                call.argument(&param.name, i).into_iter().for_each(|e| mention(e, &mut names));
-            }
-        }
-    }
-    closure(function, names)
+    sizes(subject.module, &subject.imports, function.def).contains(param)
 }
 
 /// Parameters that an address begins with.

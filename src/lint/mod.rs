@@ -12,17 +12,17 @@
 
 mod configs;
 pub mod fix;
-mod flow;
+pub(crate) mod flow;
 mod gpu;
 pub mod live;
 mod npu;
-mod rank;
+pub(crate) mod rank;
 pub mod rule;
 pub mod sarif;
 mod specialise;
-mod subject;
+pub(crate) mod subject;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeSet;
 

@@ -25,6 +25,22 @@ pub enum Applies {
 }
 
 impl Applies {
+    /// For a table: where, and how loudly.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Applies::Portable => "warning; error on Ascend",
+            Applies::Always(Severity::Error) => "error",
+            Applies::Always(Severity::Warning) => "warning",
+            Applies::Always(Severity::Advice) => "advice",
+            Applies::Ascend(Severity::Error) => "Ascend: error",
+            Applies::Ascend(Severity::Warning) => "Ascend: warning",
+            Applies::Ascend(Severity::Advice) => "Ascend: advice",
+            Applies::Gpu(Severity::Error) => "GPUs: error",
+            Applies::Gpu(Severity::Warning) => "GPUs: warning",
+            Applies::Gpu(Severity::Advice) => "GPUs: advice",
+        }
+    }
+
     /// `None`: the rule says nothing under this target.
     pub fn severity(self, target: Option<&Target>) -> Option<Severity> {
         let vendor = target.map(|t| t.vendor);
@@ -45,6 +61,17 @@ pub enum Check {
     /// Only under a target: figures of hardware.
     Lowered(fn(&Lowered<'_>, &Target, &mut Found<'_>)),
     Launch(fn(&Launch<'_>, &Target, &mut Found<'_>)),
+}
+
+impl Check {
+    /// For a table: what a rule must know.
+    pub fn needs(self) -> &'static str {
+        match self {
+            Check::Text(_) => "text",
+            Check::Lowered(_) => "block sizes",
+            Check::Launch(_) => "a constant grid",
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

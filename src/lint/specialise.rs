@@ -1,7 +1,7 @@
 //! Specialisations of a file's entry kernels, for the rules that need block sizes.
 //!
 //! Constexprs come from, the first that knows: the request (`--constexpr BM=64`), launches in the file
-//! (`kernel[grid](…, BM=64)`), the configs of `@triton.autotune` (each a specialisation of its own), defaults
+//! (`kernel[grid](…, BM=64)`), `# run:` comments, the configs of `@triton.autotune` (each a specialisation of its own), defaults
 //! of parameters. Types come from the request (`--arg x_ptr=*fp16`), else from use: a parameter that an address
 //! begins with is a pointer to fp32, one named like a small real number (`eps`, `scale`) is fp32, another an
 //! int32. A note of each finding says which configuration it belongs to.
@@ -10,6 +10,7 @@
 //! rules, and that is said. Helpers of other files are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::Request;
@@ -17,10 +18,13 @@ use super::flow;
 use super::subject::{Function, Subject};
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
+use crate::kernel::ir::DotPrecision;
 use crate::kernel::lower::decorators::{self, Meta};
 use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Target, Verified, compile_sources};
-use crate::launch::signature;
+use crate::launch::description::{Argument, Given};
+use crate::launch::{comments, signature};
 use crate::source::Span;
+use crate::target::Vendor;
 use crate::syntax::{Constant, eval};
 
 /// One entry kernel, specialised and lowered.
@@ -91,7 +95,8 @@ fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request, so
     let base: Config = given.cloned().collect();
     let constant = |(name, value): (&&str, &Constant)| ((*name).to_owned(), ArgSpec::Constexpr(value.clone()));
     let launches = subject.launches.iter().filter(|launch| launch.kernel == function.def.name);
-    let of_launches: Vec<Config> = launches.map(|launch| launch.named.iter().map(constant).collect()).collect();
+    let mut of_launches: Vec<Config> = launches.map(|launch| launch.named.iter().map(constant).collect()).collect();
+    of_launches.extend(runs(subject, function));
     // What cannot be evaluated leaves constexprs without values, and that is said.
     let decorators = decorators::decorators(sources, &function.def.name).unwrap_or_default();
     let of_autotune: Vec<Config> = decorators.autotune.iter().flat_map(|a| &a.configs).map(of_config).collect();
@@ -113,6 +118,28 @@ fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request, so
     }
     all.dedup();
     all
+}
+
+/// What `# run:` comments say of the kernel: its constexprs, and the types of its pointers. A description that cannot
+/// be read is a matter of `emulate`.
+fn runs(subject: &Subject<'_>, function: &Function<'_>) -> Vec<Config> {
+    let described = comments::read(subject.module, Path::new("")).unwrap_or_default();
+    let own = described.iter().filter(|run| run.kernel.as_ref() == Some(&function.def.name));
+    own.map(|run| {
+        let spec = |given: &Given| match &given.argument {
+            Argument::Tensor(tensor) => tensor.dtype.map(ArgSpec::Pointer),
+            Argument::Value(value) if is_constexpr(subject, function, &given.name) => {
+                eval::evaluate(&value.file, &value.expr, &subject.constants).ok().map(ArgSpec::Constexpr)
+            }
+            Argument::Value(_) => None,
+        };
+        run.args.iter().filter_map(|given| Some((given.name.clone(), spec(given)?))).collect()
+    })
+    .collect()
+}
+
+fn is_constexpr(subject: &Subject<'_>, function: &Function<'_>, param: &str) -> bool {
+    function.constexprs.contains(param) || (subject.dialect && flow::is_size(subject, function, param))
 }
 
 fn of_config(config: &decorators::Config) -> Config {
@@ -141,7 +168,7 @@ fn one<'a>(
     let mut missing = Vec::new();
     for param in &function.def.params {
         let name = param.name.as_str();
-        let constexpr = function.constexprs.contains(name) || (subject.dialect && flow::is_size(subject, function, name));
+        let constexpr = is_constexpr(subject, function, name);
         if let Some((_, given)) = request.args.iter().find(|(known, _)| known == name) {
             args.push((name.to_owned(), given.clone()));
         } else if let Some(value) = config.get(name) {
@@ -170,7 +197,12 @@ fn one<'a>(
             .help(format!("give them: {}", given.join(" ")));
         return Err(Box::new(diagnostic));
     }
-    let spec = Specialization { args, target: Target { power_of_two: false, ..Target::default() } };
+    let dot_precision = match request.target.map(|t| t.vendor) {
+        Some(Vendor::Nvidia) | None => DotPrecision::Tf32,
+        // What their compilers take where a dot does not say.
+        Some(Vendor::Amd | Vendor::Ascend) => DotPrecision::Ieee,
+    };
+    let spec = Specialization { args, target: Target { power_of_two: false, dot_precision } };
     let kernel = compile_sources(sources, &function.def.name, &spec).map_err(|mut error| {
         // What we cannot lower is no fault of the kernel.
         if error.class() != crate::diag::Class::Bug {

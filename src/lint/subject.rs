@@ -208,32 +208,69 @@ fn device_functions<'a>(module: &'a Module, imports: &Imports, dialect: bool) ->
         .collect()
 }
 
+/// Launches in functions and at the module's top level.
 fn launches<'a>(module: &'a Module, constants: &BTreeMap<String, Constant>) -> Vec<Launch<'a>> {
     let mut found = Vec::new();
-    each_stmt(&module.body, &mut |stmt| {
-        for expr in own_exprs(stmt) {
-            each_expr(expr, &mut |e| {
-                let ExprKind::Call { func, args, keywords } = &e.kind else { return };
-                let (kernel, grid) = match &func.kind {
-                    ExprKind::Subscript { value, index } => (value.as_name(), Some(&**index)),
-                    _ if is_launcher(func) => {
-                        let grid = keywords.iter().find(|k| matches!(k.name.as_deref(), Some("grid" | "grid_size")));
-                        (args.first().and_then(Expr::as_name), grid.map(|k| &k.value))
-                    }
-                    _ => return,
+    for stmt in &module.body {
+        let known = match &stmt.kind {
+            StmtKind::Function(def) => locals(module, def, constants),
+            _ => constants.clone(),
+        };
+        each_stmt(std::slice::from_ref(stmt), &mut |inner| {
+            for expr in own_exprs(inner) {
+                each_expr(expr, &mut |e| found.extend(launch(module, e, &known)));
+            }
+        });
+    }
+    found
+}
+
+/// Constants that a host function knows: those of the module, and variables that are assigned once, a constant.
+fn locals(module: &Module, def: &FunctionDef, constants: &BTreeMap<String, Constant>) -> BTreeMap<String, Constant> {
+    let mut known = constants.clone();
+    def.params.iter().for_each(|param| {
+        known.remove(&param.name);
+    });
+    let mut assigned: BTreeSet<&str> = BTreeSet::new();
+    each_stmt(&def.body, &mut |stmt| {
+        let (targets, value): (Vec<&Expr>, Option<&Expr>) = match &stmt.kind {
+            StmtKind::Assign { targets, value } => (targets.iter().collect(), Some(value)),
+            StmtKind::AnnAssign { target, annotation: _, value } => (vec![target], value.as_ref()),
+            StmtKind::AugAssign { target, .. } | StmtKind::For { target, .. } => (vec![target], None),
+            _ => return,
+        };
+        let value = value.and_then(|value| eval::evaluate(&module.file, value, &known).ok());
+        for target in targets {
+            each_expr(target, &mut |e| {
+                let Some(name) = e.as_name() else { return };
+                match value.clone().filter(|_| assigned.insert(name) && target.as_name().is_some()) {
+                    Some(value) => known.insert(name.to_owned(), value),
+                    None => known.remove(name),
                 };
-                let (Some(kernel), Some(grid)) = (kernel, grid) else { return };
-                let value = |e: &Expr| eval::evaluate(&module.file, e, constants).ok();
-                let int = |value: &Constant| if let Constant::Int(i) = value { Some(*i) } else { None };
-                let axes = match value(grid) {
-                    Some(Constant::Tuple(items)) => items.iter().map(int).collect(),
-                    Some(value) => int(&value).map(|n| vec![n]),
-                    None => None,
-                };
-                let named = keywords.iter().filter_map(|k| Some((k.name.as_deref()?, value(&k.value)?))).collect();
-                found.push(Launch { kernel, span: e.span, grid: axes, grid_span: grid.span, named });
             });
         }
     });
-    found
+    known
+}
+
+/// The launch that an expression is.
+fn launch<'a>(module: &Module, expr: &'a Expr, known: &BTreeMap<String, Constant>) -> Option<Launch<'a>> {
+    let ExprKind::Call { func, args, keywords } = &expr.kind else { return None };
+    let (kernel, grid) = match &func.kind {
+        ExprKind::Subscript { value, index } => (value.as_name()?, &**index),
+        _ if is_launcher(func) => {
+            let grid = keywords.iter().find(|k| matches!(k.name.as_deref(), Some("grid" | "grid_size")))?;
+            (args.first()?.as_name()?, &grid.value)
+        }
+        _ => return None,
+    };
+    let value = |e: &Expr| eval::evaluate(&module.file, e, known).ok();
+    let int = |value: &Constant| if let Constant::Int(i) = value { Some(*i) } else { None };
+    let axes = match value(grid) {
+        Some(Constant::Tuple(items)) => items.iter().map(int).collect(),
+        Some(value) => int(&value).map(|n| vec![n]),
+        None => None,
+    };
+    let named = keywords.iter().filter_map(|k| Some((k.name.as_deref()?, value(&k.value)?))).collect();
+    Some(Launch { kernel, span: expr.span, grid: axes, grid_span: grid.span, named })
 }

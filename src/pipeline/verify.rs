@@ -9,6 +9,10 @@ use crate::conform::unreached;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::manifest::GENERATOR;
 use crate::emit::{self, Change, Files};
+use crate::lint;
+use crate::source::SourceFile;
+use crate::syntax::parse_module;
+use crate::target::Target;
 
 use super::judge::judge;
 use super::verdicts::{self, Known};
@@ -56,6 +60,7 @@ pub(super) fn all_of(
         let generator = &subject.manifest.generator;
         report.notes.push(format!("emitted by `{generator}`, not `{GENERATOR}`: torch references and tests are not compared"));
     }
+    report.problems.extend(coding_rules(name, files, &subject, &report));
     let changes = emit::changes(files).unwrap_or_default();
     if let Some(change) = changes.get(emit::README) {
         report.notes.push(format!("{} was {change} since the suite was written; nothing depends on it", emit::README));
@@ -63,6 +68,17 @@ pub(super) fn all_of(
     let untold = changes.iter().filter(|(path, _)| asked.checks.hashes && !told.contains(*path) && *path != emit::README);
     report.problems.extend(untold.filter_map(|(path, change)| foreign(name, path, *change)));
     Ok(report)
+}
+
+/// The coding rules for NPUs, over the kernels that were asked about: warnings, errors under an Ascend target. A
+/// file that cannot be parsed is told by its verdict.
+fn coding_rules(name: &str, files: &Files, subject: &Subject, report: &Report) -> Vec<Diagnostic> {
+    let target = subject.manifest.settings.get("target").and_then(|name| Target::find(name));
+    let asked = |file: &str| report.layers.iter().any(|layer| layer.asked && layer.kernel == file);
+    let kernels = subject.manifest.kernels.iter().filter(|kernel| asked(&kernel.file));
+    let texts = kernels.filter_map(|kernel| Some((&kernel.file, std::str::from_utf8(files.get(&kernel.file)?).ok()?)));
+    let modules = texts.filter_map(|(file, text)| parse_module(&SourceFile::new(format!("{name}/{file}"), text)).ok());
+    modules.flat_map(|module| lint::npu_rules(&module, target)).collect()
 }
 
 /// A file that is not what was emitted and that no emulation judges. Kernels and `run.py` may be

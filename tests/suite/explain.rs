@@ -106,6 +106,11 @@ fn examples_of_rules_for_gpus() {
 }
 
 #[test]
+fn examples_of_conversion() {
+    examples('V');
+}
+
+#[test]
 fn examples_of_limits() {
     examples('L');
 }
@@ -119,6 +124,6 @@ fn examples_of_internal_errors() {
 #[test]
 fn every_stage_has_a_test() {
     for code in codes::ALL {
-        assert!("UMSKABCHETLXNG".contains(&code.id[..1]), "{}", code.id);
+        assert!("UMSKABCHETLXNGV".contains(&code.id[..1]), "{}", code.id);
     }
 }

@@ -29,10 +29,12 @@ mod names;
 mod operands;
 mod ops;
 mod region;
+pub mod sizes;
 pub mod sources;
 mod types;
 mod value;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Place, Result, codes};
@@ -41,7 +43,8 @@ use crate::kernel::ir::{DotPrecision, Kernel, Param, Type, Value};
 use crate::kernel::verify::{Verified, verify};
 use crate::source::{SourceFile, Span};
 use crate::syntax::Constant;
-use crate::syntax::ast::{FunctionDef, Module, ParamKind};
+use crate::syntax::ast::{self, FunctionDef, Module, ParamKind};
+use crate::syntax::imports::Imports;
 
 use builder::Builder;
 pub(super) use builder::{literal_of, wrap};
@@ -117,14 +120,17 @@ pub struct Specialization {
     pub target: Target,
 }
 
-/// Names of the parameters of a kernel that are annotated `tl.constexpr`.
+/// Names of the parameters of a kernel that are annotated `tl.constexpr`; in the emulator dialect those, too, that
+/// decide a block's shape.
 ///
 /// Error: K004 when the module has no such kernel.
 pub fn constexpr_params(module: &Module, entry: &str) -> Result<Vec<String>> {
     let modules = Modules::single(module);
     let names = modules.names(0);
     let function = names.entry(module, entry)?;
-    let constexpr = |p: &&crate::syntax::ast::Param| p.annotation.as_ref().is_some_and(|a| names.is_constexpr(a));
+    let sizes = if names.dialect { sizes::sizes(module, &Imports::of(module), function) } else { BTreeSet::new() };
+    let annotated = |p: &ast::Param| p.annotation.as_ref().is_some_and(|a| names.is_constexpr(a));
+    let constexpr = |p: &&ast::Param| annotated(p) || sizes.contains(p.name.as_str());
     Ok(function.params.iter().filter(constexpr).map(|p| p.name.clone()).collect())
 }
 
