@@ -24,8 +24,8 @@ use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Target, Verified, 
 use crate::launch::description::{Argument, Given};
 use crate::launch::{comments, signature};
 use crate::source::Span;
-use crate::target::Vendor;
 use crate::syntax::{Constant, eval};
+use crate::target::Vendor;
 
 /// One entry kernel, specialised and lowered.
 pub struct Lowered<'a> {

@@ -26,7 +26,9 @@ fn within<'a>(module: &'a Module, imports: &Imports, function: &'a FunctionDef, 
             each_expr(expr, &mut |e| {
                 let ExprKind::Call { func, args, keywords } = &e.kind else { return };
                 deciding(imports, func, args, keywords).into_iter().for_each(|e| mention(e, &mut names));
-                let Some(helper) = func.as_name().and_then(|name| defined(module, name)).filter(|_| depth < DEPTH) else { return };
+                let Some(helper) = func.as_name().and_then(|name| defined(module, name)).filter(|_| depth < DEPTH) else {
+                    return;
+                };
                 let inner = within(module, imports, helper, depth + 1);
                 for (i, param) in helper.params.iter().enumerate() {
                     let annotated = param.annotation.as_ref().and_then(|a| imports.triton(a)).as_deref() == Some("constexpr");

@@ -1,3 +1,7 @@
+# compile: histogram x_ptr=*i32 y_ptr=*i32 n=i32 BLOCK=16
+# buffer: x i32[40]
+# buffer: y i32[12]
+# launch: 3 x y 37
 import triton
 import triton.language as tl
 
