@@ -15,6 +15,8 @@ pub mod walk;
 
 #[cfg(test)]
 mod filetests;
+#[cfg(test)]
+mod promotions;
 
 pub use ir::Kernel;
 pub use lower::sources::Sources;

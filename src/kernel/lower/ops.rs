@@ -60,9 +60,11 @@ impl<'a> Lower<'a, '_> {
             BinaryOp::BitOr => self.bitwise(span, op, IntBinary::Or, left, right),
             BinaryOp::BitXor => self.bitwise(span, op, IntBinary::Xor, left, right),
             BinaryOp::Shl => self.bitwise(span, op, IntBinary::Shl, left, right),
-            // The sign of the left operand as written decides, before promotion.
+            // The sign of the left operand as written decides, before promotion; that of the right one where the left
+            // one is a number.
             BinaryOp::Shr => {
-                let unsigned = matches!(left, Val::Tensor(t) if t.ty.scalar.is_unsigned());
+                let decides = if matches!(left, Val::Tensor(_)) { left } else { right };
+                let unsigned = matches!(decides, Val::Tensor(t) if t.ty.scalar.is_unsigned());
                 let shift = if unsigned { IntBinary::ShrU } else { IntBinary::ShrS };
                 self.bitwise(span, op, shift, left, right)
             }

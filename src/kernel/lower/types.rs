@@ -45,8 +45,9 @@ impl Scalar {
         self == Scalar::Num(DType::Bool)
     }
 
+    /// An int1 is unsigned, as Triton counts.
     pub fn is_unsigned(self) -> bool {
-        matches!(self, Scalar::Num(d) if d.is_unsigned())
+        matches!(self, Scalar::Num(d) if is_unsigned(d))
     }
 
     pub fn bits(self) -> u32 {
@@ -133,9 +134,13 @@ fn rank(dtype: DType) -> u32 {
     Elem::of(dtype).bits()
 }
 
+fn is_unsigned(dtype: DType) -> bool {
+    dtype.is_unsigned() || dtype == DType::Bool
+}
+
 /// C's usual arithmetic conversions.
 pub fn promote_integers(a: DType, b: DType) -> DType {
-    match (a.is_unsigned(), b.is_unsigned()) {
+    match (is_unsigned(a), is_unsigned(b)) {
         (x, y) if x == y => {
             if rank(a) > rank(b) {
                 a
@@ -196,7 +201,7 @@ pub fn promote(a: DType, a_number: bool, b: DType, b_number: bool, div_or_mod: b
     if a.is_float() || b.is_float() {
         return Err(format!("no common type of {} and {}", Scalar::Num(a), Scalar::Num(b)));
     }
-    if div_or_mod && a.is_unsigned() != b.is_unsigned() {
+    if div_or_mod && is_unsigned(a) != is_unsigned(b) {
         return Err(format!(
             "cannot divide {} and {}: they have different signedness; cast one of them",
             Scalar::Num(a),
