@@ -80,6 +80,11 @@ codes! {
     FALSE_ASSUMPTION = "A018", Bug, "an assumption does not hold";
     MIXED_ACCESS = "A019", Bug, "a plain access meets an atomic one";
     MISALIGNED = "A020", Bug, "misaligned address";
+    ORDER_DEPENDENT = "A021", Bug, "results depend on the order of programs";
+    NOT_FINITE = "A022", Bug, "NaN or Inf made and stored";
+    SHIFT_RANGE = "A023", Bug, "shift out of range";
+    UNUSED_MASK = "A025", Bug, "mask computed and not used";
+    DEAD_STORE = "A026", Bug, "element stored twice";
 
     SHAPE_MISMATCH = "B001", Bug, "output has the wrong shape";
     GRID_MISMATCH = "B002", Bug, "grid does not cover the output";

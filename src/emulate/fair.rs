@@ -110,6 +110,7 @@ impl<'l> Fair<'l> {
     pub fn count(&self, report: &mut RunReport) {
         report.instructions += self.machine.report.instructions;
         report.lines_gathered += self.machine.report.lines_gathered;
+        report.noticed.merge(&self.machine.report.noticed);
     }
 }
 

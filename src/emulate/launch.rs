@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::diag::Diagnostic;
 use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
 use crate::tensor::Storage;
@@ -61,7 +62,8 @@ pub enum Arg {
     Float(f64),
 }
 
-/// Which checks watch a launch. All are on by default; the honesty tests switch one off to see that it, and
+/// Which checks watch a launch. Those that find faults are on by default, those that warn are on in
+/// [`Checks::watchful`]; the honesty tests switch one off to see that it, and
 /// only it, catches its faults ([`crate::emulate::check::ALL`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checks {
@@ -94,8 +96,18 @@ pub struct Checks {
     pub assumptions: bool,
     /// No plain access meets an atomic one of another program (A019).
     pub mixed: bool,
+    /// A shift by the width of its type or more reaches no store, address or branch (A023).
+    pub shift: bool,
     /// Addresses are multiples of the size of what is accessed (A020).
     pub alignment: bool,
+    /// Programs that talk to each other give the same results in the reverse order (A021). A warning; off by default.
+    pub order: bool,
+    /// NaN and Inf that reach a store are told with the instruction that made them (A022). A warning; off by default.
+    pub births: bool,
+    /// Masks that are computed and not used (A025). A warning; off by default.
+    pub masks: bool,
+    /// Elements that a program stores twice (A026). A warning; off by default.
+    pub dead_stores: bool,
     /// Assertions of the kernel hold (A012).
     pub asserts: bool,
     /// Every element of a view is written in the end (A006), for who asks with [`crate::emulate::coverage`].
@@ -119,9 +131,21 @@ impl Default for Checks {
             assumptions: true,
             mixed: true,
             alignment: true,
+            shift: true,
+            order: false,
+            births: false,
+            masks: false,
+            dead_stores: false,
             asserts: true,
             coverage: true,
         }
+    }
+}
+
+impl Checks {
+    /// Warnings, too.
+    pub fn watchful() -> Checks {
+        Checks { order: true, births: true, masks: true, dead_stores: true, ..Checks::default() }
     }
 }
 
@@ -137,6 +161,8 @@ pub struct Options {
     /// Bytes of block values that one program may hold before it is a [`crate::diag::Class::Limit`].
     pub memory: usize,
     pub checks: Checks,
+    /// Begin with the last program of the grid.
+    pub reverse: bool,
     /// Run these programs only, in ascending order: what is not written is then no fault of theirs.
     pub only: Option<Arc<[u32]>>,
     /// Ends the launch with [`crate::diag::codes::INTERRUPTED`] soon after it becomes true.
@@ -145,12 +171,12 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), only: None, cancel: None }
+        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), reverse: false, only: None, cancel: None }
     }
 }
 
 /// What a launch did. Counts are exact and equal for any number of threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RunReport {
     pub programs: u64,
     /// Tape instructions executed.
@@ -165,4 +191,34 @@ pub struct RunReport {
     pub lines_gathered: u64,
     /// Programs that the fast path found suspect and that were run again, dense and traced.
     pub replayed: u64,
+    /// What is worth a warning.
+    pub findings: Vec<Diagnostic>,
+    /// What findings are made of.
+    pub noticed: Noticed,
+}
+
+/// Events of a launch, the first of each kind in program order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Noticed {
+    /// A NaN or an infinity was stored.
+    pub not_finite: Option<Event>,
+    /// An element was stored twice.
+    pub twice: Option<Event>,
+}
+
+/// What a program did to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    pub program: u32,
+    pub buffer: BufferId,
+    pub element: usize,
+}
+
+impl Noticed {
+    /// The earlier of each kind.
+    pub fn merge(&mut self, other: &Noticed) {
+        let first = |a: Option<Event>, b: Option<Event>| a.into_iter().chain(b).min_by_key(|event| event.program);
+        self.not_finite = first(self.not_finite, other.not_finite);
+        self.twice = first(self.twice, other.twice);
+    }
 }

@@ -118,6 +118,8 @@ struct Entry {
     /// Into the data vector of the buffer's carrier.
     data: usize,
     len: usize,
+    /// Which of the program's stores it is.
+    number: u32,
 }
 
 /// Stores in the order in which they were made.
@@ -131,7 +133,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    pub fn push(&mut self, buffer: BufferId, start: usize, line: Line<'_>) {
+    pub fn push(&mut self, buffer: BufferId, start: usize, line: Line<'_>, number: u32) {
         fn append<T: Copy>(to: &mut Vec<T>, from: &[T]) -> usize {
             to.extend_from_slice(from);
             to.len() - from.len()
@@ -142,7 +144,7 @@ impl Journal {
             Line::I64(v) => append(&mut self.i64, v),
             Line::Bool(v) => append(&mut self.bool, v),
         };
-        self.entries.push(Entry { buffer, start, data, len: line.lanes() });
+        self.entries.push(Entry { buffer, start, data, len: line.lanes(), number });
     }
 
     pub fn clear(&mut self) {
@@ -201,7 +203,7 @@ impl Committer<'_> {
                 Storage::I64(v) => Line::I64(&v[range.clone()]),
                 Storage::Bool(v) => Line::Bool(&v[range.clone()]),
             };
-            undo.push(buffer, start, old);
+            undo.push(buffer, start, old, 0);
         }
         copy_into(&mut target.lanes, start, line);
         Ok(())
@@ -211,7 +213,7 @@ impl Committer<'_> {
     pub fn commit(&mut self, program: u32, journal: &Journal, entries: std::ops::Range<usize>) -> Result<(), Conflict> {
         for entry in &journal.entries[entries] {
             let line = journal.line(entry, &self.memory.buffers[entry.buffer.0].lanes);
-            self.write(Touch::by(program), entry.buffer, entry.start, line)?;
+            self.write(Touch { number: entry.number, ..Touch::by(program) }, entry.buffer, entry.start, line)?;
         }
         Ok(())
     }
@@ -263,7 +265,7 @@ impl Port<'_> {
         match self {
             Port::Direct(committer) => committer.write(touch, buffer, start, line),
             Port::Journalled { journal, .. } => {
-                journal.push(buffer, start, line);
+                journal.push(buffer, start, line, touch.number);
                 Ok(())
             }
             Port::Closed => unreachable!("invariant: a machine runs with its port open"),

@@ -17,6 +17,7 @@
 pub mod check;
 pub mod exec;
 pub mod fair;
+mod findings;
 pub mod launch;
 pub mod memory;
 pub mod observe;
@@ -74,11 +75,13 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
     let talk = program.uses.programs_talk();
     let in_place = talk || stored.iter().any(|&id| access.loads(id));
     let shadows = shadows(&access, memory, &stored, talk, only_programs(options, programs), options.checks);
+    // What a run in the reverse order begins with.
+    let before = (talk && options.checks.order && !options.reverse).then(|| memory.clone());
     let cancel = options.cancel.as_deref();
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
     let only = options.only.as_deref();
     let dtypes = dtypes(program, memory, args);
-    let launch = Launch { program, grid, args, extents, names, dtypes, checks, fuel, memory: memory_limit, only, cancel };
+    let launch = Launch { program, grid, args, extents, names, dtypes, checks, fuel, memory: memory_limit, only, cancel, reverse: options.reverse };
     let tape = if options.dense { &program.dense } else { &program.lazy };
     let programs = only_programs(options, programs);
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };
@@ -90,7 +93,15 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
             schedule::run_batches(&launch, tape, committer, programs, options.threads, &mut report)
         }
     };
+    let outcome = outcome.and_then(|()| {
+        report.findings = findings::after(&launch, memory, &report.noticed);
+        Ok(())
+    });
     drop(launch);
+    if let (Ok(()), Some(before)) = (&outcome, before) {
+        let reverse = findings::in_reverse(program, before, memory, (grid, args, &stored), options)?;
+        report.findings.extend(reverse);
+    }
     for id in stored {
         let buffer = &mut memory.buffers[id.0];
         if buffer.undefined.as_ref().is_some_and(|bits| bits.first_set(0, bits.len).is_none()) {
@@ -151,12 +162,13 @@ fn shadows(access: &Accesses, memory: &Memory, stored: &[BufferId], talk: bool, 
         let (loads, stores, atomics) = (access.plain_loads[id.0], access.plain_stores[id.0], access.atomics[id.0]);
         let between = told.plain || told.mixed && atomics;
         let lanes = checks.exchange && loads && stores;
-        let watched = Watched { writes: (between || lanes) && (stores || atomics && loads), reads: loads, lanes };
+        let twice = checks.dead_stores && stores && !access.loads(id);
+        let watched = Watched { writes: (between || lanes) && (stores || atomics && loads), reads: loads, lanes, twice };
         (id, memory.buffers[id.0].lanes.len(), watched)
     };
     let few = !talk || programs <= check::order::MANY;
-    let watched: Vec<_> = stored.iter().map(watched).filter(|(_, _, watched)| watched.writes && few).collect();
-    let synchronise = talk && !watched.is_empty();
+    let watched: Vec<_> = stored.iter().map(watched).filter(|(_, _, watched)| (watched.writes || watched.twice) && few).collect();
+    let synchronise = talk && watched.iter().any(|(_, _, watched)| watched.writes);
     Shadows::new(memory.buffers.len(), watched.into_iter(), synchronise, told)
 }
 

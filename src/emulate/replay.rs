@@ -30,6 +30,7 @@ pub fn replay<'l>(
     report.replayed += 1;
     report.instructions += machine.report.instructions;
     report.lines_gathered += machine.report.lines_gathered;
+    report.noticed.merge(&machine.report.noticed);
     let outcome = explained(&mut machine, program, outcome);
     let (_, port) = machine.take_apart();
     (port, outcome)
@@ -46,7 +47,7 @@ pub fn explained(machine: &mut Machine<'_>, program: u32, outcome: Step) -> diag
         Err(Stop::Suspect) => Err(internal(machine.launch, program)),
         Err(Stop::Fault(diagnostic)) => Err(match machine.conflict {
             Some(race::Conflict { other: Some(other), buffer, element, kind: _, lanes: _ }) => {
-                Box::new(with_other(machine, *diagnostic, other, race::Watch { buffer, element, span: None }))
+                Box::new(with_other(machine, *diagnostic, other, race::Watch { buffer, element, span: None, all: [None; 2] }))
             }
             Some(race::Conflict { other: None, buffer: _, element: _, kind: _, lanes: _ }) | None => diagnostic,
         }),

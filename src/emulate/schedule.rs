@@ -65,7 +65,8 @@ pub fn run_direct<'l>(
     machine.adopt(cells);
     machine.talk.may_wait = true;
     let mut fair = Fair::new(launch);
-    for program in (0..programs).map(|n| launch.nth(n)) {
+    for n in 0..programs {
+        let program = launch.nth(if launch.reverse { programs - 1 - n } else { n });
         if let Port::Direct(Committer { undo: Some(undo), .. }) = &mut machine.port {
             undo.clear();
         }
@@ -91,6 +92,9 @@ pub fn run_direct<'l>(
     fair.finish(&mut machine.port)?;
     fair.count(&mut machine.report);
     add(report, &machine.report);
+    if let Port::Direct(committer) = &machine.port {
+        report.noticed.twice = committer.shadows.twice;
+    }
     Ok(())
 }
 
@@ -143,6 +147,7 @@ pub fn run_batches<'l>(
     for (parts, _) in workers.into_iter().flatten() {
         add(report, &parts.report);
     }
+    report.noticed.twice = committer.shadows.twice;
     Ok(())
 }
 
@@ -219,6 +224,7 @@ fn add(to: &mut RunReport, from: &RunReport) {
     to.lines_masked += from.lines_masked;
     to.lines_gathered += from.lines_gathered;
     to.replayed += from.replayed;
+    to.noticed.merge(&from.noticed);
 }
 
 /// One pool a thread count, kept for the process.

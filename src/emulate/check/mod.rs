@@ -8,10 +8,14 @@
 
 pub mod bounds;
 pub mod coverage;
+pub mod dead_store;
 pub mod deadlock;
+pub mod finite;
 pub mod fuel;
 pub mod hint;
+pub mod mask;
 pub mod order;
+pub mod order_of_programs;
 pub mod overlap;
 pub mod poison;
 pub mod race;
@@ -50,6 +54,11 @@ pub static ALL: &[Check] = &[
     Check { name: "assumptions", codes: &[&codes::FALSE_ASSUMPTION], off: |o| o.checks.assumptions = false },
     Check { name: "mixed", codes: &[&codes::MIXED_ACCESS], off: |o| o.checks.mixed = false },
     Check { name: "alignment", codes: &[&codes::MISALIGNED], off: |o| o.checks.alignment = false },
+    Check { name: "shift", codes: &[&codes::SHIFT_RANGE], off: |o| o.checks.shift = false },
+    Check { name: "order", codes: &[&codes::ORDER_DEPENDENT], off: |o| o.checks.order = false },
+    Check { name: "births", codes: &[&codes::NOT_FINITE], off: |o| o.checks.births = false },
+    Check { name: "masks", codes: &[&codes::UNUSED_MASK], off: |o| o.checks.masks = false },
+    Check { name: "dead stores", codes: &[&codes::DEAD_STORE], off: |o| o.checks.dead_stores = false },
     Check { name: "fuel", codes: &[&codes::FUEL], off: |o| o.fuel = u64::MAX },
     Check { name: "memory", codes: &[&codes::MEMORY], off: |o| o.memory = usize::MAX },
 ];

@@ -1,6 +1,6 @@
 //! Tainted lanes that reach a store or an atomic (A003), an address (A004) or a branch (A005); those of a division
-//! by zero have a code of their own (A009), and so have wrapped integers (A011) and pointers between the elements of
-//! their type (A020).
+//! by zero have a code of their own (A009), and so have wrapped integers (A011) pointers between the elements of
+//! their type (A020) and shifts by the width of the type or more (A023).
 //!
 //! Taints travel with values (`value::taint`) and are looked at only here: a lane that is masked off
 //! again, or not chosen by a select, raises no alarm, whatever produced it.
@@ -25,7 +25,10 @@ pub fn matters(checks: Checks, flags: u8) -> bool {
 pub fn watched(checks: Checks) -> u8 {
     let mut flags = 0;
     if checks.poison {
-        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::SHIFT | taint::INDEX;
+        flags |= taint::MASKED | taint::FLOAT_RANGE | taint::INDEX;
+    }
+    if checks.shift {
+        flags |= taint::SHIFT;
     }
     if checks.division {
         flags |= taint::DIVIDED_BY_ZERO;
@@ -45,6 +48,8 @@ fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: Strin
         (&codes::DIVISION_BY_ZERO, "make the divisor non-zero in every lane whose result is used, or mask those lanes off")
     } else if flags & taint::MISALIGNED != 0 {
         (&codes::MISALIGNED, "a pointer to wider elements must point at a multiple of their size")
+    } else if flags & taint::POISON == taint::SHIFT {
+        (&codes::SHIFT_RANGE, "keep the distance below the width of the type: mask the lanes off, or shift in a wider type")
     } else if flags & taint::POISON != 0 {
         (by_use, "give the load an `other` value, or use the same mask where its lanes are used")
     } else {

@@ -23,7 +23,7 @@ use std::collections::HashMap;
 use super::order::Order;
 use crate::diag::{Diagnostic, Place, codes};
 use crate::emulate::exec::Machine;
-use crate::emulate::launch::BufferId;
+use crate::emulate::launch::{BufferId, Event};
 use crate::emulate::tape::Instruction;
 use crate::source::Span;
 
@@ -68,6 +68,8 @@ pub struct Watch {
     pub buffer: BufferId,
     pub element: usize,
     pub span: Option<Span>,
+    /// Spans of all accesses, with the number of stores before each.
+    pub all: [Option<(u32, Span)>; 2],
 }
 
 /// The message, with the other program's line still to be found ([`with_other`]).
@@ -140,6 +142,8 @@ pub struct Touch {
     pub lane: u32,
     pub step: u32,
     pub kind: TouchKind,
+    /// Which of the program's stores it is, counted as they run.
+    pub number: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +157,7 @@ pub enum TouchKind {
 impl Touch {
     /// By a program whose lanes nobody asks for.
     pub fn by(program: u32) -> Touch {
-        Touch { program, phase: 0, lane: 0, step: 0, kind: TouchKind::Plain }
+        Touch { program, phase: 0, lane: 0, step: 0, kind: TouchKind::Plain, number: 0 }
     }
 
     fn lane(self, element: usize) -> u32 {
@@ -170,6 +174,8 @@ pub struct Watched {
     pub reads: bool,
     /// Lanes are compared.
     pub lanes: bool,
+    /// Second stores to an element are told.
+    pub twice: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -179,6 +185,8 @@ struct Shadow {
     /// Program + 1 of the only reader, or [`MANY`]; empty unless the launch reads and writes it.
     reader: Vec<u32>,
     lanes: Option<Lanes>,
+    /// By element: program + 1 and number of the last store.
+    stores: Vec<(u32, u32)>,
     /// Where programs synchronise.
     times: Option<Times>,
 }
@@ -208,6 +216,8 @@ pub struct Shadows {
     /// Who knows what of whom, where programs synchronise.
     pub order: Option<Order>,
     told: Told,
+    /// The first element that a program stored twice.
+    pub twice: Option<Event>,
 }
 
 /// Which conflicts of programs are told: of plain accesses, and of plain with atomic ones.
@@ -228,6 +238,9 @@ impl Shadows {
         let mut all = vec![Shadow::default(); buffers];
         for (id, len, watched) in watch {
             let shadow = &mut all[id.0];
+            if watched.twice {
+                shadow.stores = vec![(0, 0); len];
+            }
             if watched.writes {
                 shadow.writer = vec![0; len];
                 shadow.times = synchronise.then(|| Times {
@@ -242,7 +255,7 @@ impl Shadows {
                 shadow.lanes = watched.lanes.then(|| Lanes { wrote: vec![(0, 0); len], read: vec![(0, 0); len] });
             }
         }
-        Shadows { buffers: all, order: synchronise.then(Order::default), told }
+        Shadows { buffers: all, order: synchronise.then(Order::default), told, twice: None }
     }
 
     #[inline]
@@ -251,7 +264,14 @@ impl Shadows {
     }
 
     pub fn write(&mut self, touch: Touch, buffer: BufferId, start: usize, len: usize) -> Result<(), Conflict> {
-        let Some(shadow) = self.buffers.get_mut(buffer.0).filter(|s| !s.writer.is_empty()) else { return Ok(()) };
+        let Some(shadow) = self.buffers.get_mut(buffer.0) else { return Ok(()) };
+        if !shadow.stores.is_empty() {
+            let found = shadow.note_store(touch, start, len).map(|element| Event { program: touch.program, buffer, element });
+            self.twice = self.twice.or(found);
+        }
+        if shadow.writer.is_empty() {
+            return Ok(());
+        }
         if let Some(order) = &self.order {
             for i in 0..len {
                 shadow.write_ordered(touch, buffer, start + i, order, self.told)?;
@@ -325,6 +345,15 @@ impl Shadows {
 }
 
 impl Shadow {
+    /// An element of these that another store of the same program has written.
+    fn note_store(&mut self, touch: Touch, start: usize, len: usize) -> Option<usize> {
+        let own = (touch.program + 1, touch.number);
+        let line = &mut self.stores[start..start + len];
+        let again = line.iter().position(|&(program, number)| program == own.0 && number != own.1);
+        line.fill(own);
+        again.map(|at| start + at)
+    }
+
     fn write_ordered(&mut self, touch: Touch, buffer: BufferId, at: usize, order: &Order, told: Told) -> Result<(), Conflict> {
         let Some(times) = &mut self.times else { return Ok(()) };
         let own = touch.program + 1;
@@ -425,7 +454,7 @@ mod tests {
     #[test]
     fn programs_meet() {
         let y = BufferId(0);
-        let watched = Watched { writes: true, reads: true, lanes: true };
+        let watched = Watched { writes: true, reads: true, lanes: true, twice: false };
         let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), false, ALL);
         let by = Touch::by;
         shadows.write(by(0), y, 0, 4).unwrap();
@@ -443,7 +472,7 @@ mod tests {
     #[test]
     fn lanes_meet() {
         let y = BufferId(0);
-        let watched = Watched { writes: true, reads: true, lanes: true };
+        let watched = Watched { writes: true, reads: true, lanes: true, twice: false };
         let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), false, ALL);
         let touch = |phase, lane| Touch { phase, lane, step: 1, ..Touch::by(4) };
         shadows.write(touch(1, 0), y, 0, 8).unwrap();
@@ -458,7 +487,7 @@ mod tests {
     #[test]
     fn what_is_released_is_no_race() {
         let (y, lock) = (BufferId(0), BufferId(1));
-        let watched = Watched { writes: true, reads: true, lanes: false };
+        let watched = Watched { writes: true, reads: true, lanes: false, twice: false };
         let mut shadows = Shadows::new(2, [(y, 4, watched)].into_iter(), true, ALL);
         let by = Touch::by;
         let atomic = |program| Touch { kind: TouchKind::Atomic, ..Touch::by(program) };

@@ -23,6 +23,8 @@ use crate::source::Span;
 pub struct Talk {
     /// Goes up where lanes of the program wait for each other.
     pub phase: u32,
+    /// Stores that the program has made.
+    pub stores: u32,
     /// How often memory was changed, by any program of this machine.
     pub changes: u64,
     /// As it was at the end of the last turn of a waiting loop.
@@ -63,7 +65,7 @@ struct Operands {
 impl Machine<'_> {
     /// Who touches memory, by one lane.
     pub(super) fn touch(&self, lane: usize, kind: TouchKind) -> Touch {
-        Touch { program: self.linear, phase: self.talk.phase, lane: lane as u32, step: 0, kind }
+        Touch { program: self.linear, phase: self.talk.phase, lane: lane as u32, step: 0, kind, number: self.talk.stores }
     }
 
     /// The end of a turn of a loop that may wait.
@@ -232,6 +234,7 @@ impl Machine<'_> {
     /// A plain store through a pointer of another type.
     pub(super) fn store_cast(&mut self, access: &Access, value: &Cell, elem: Elem, shape: &[usize], at: &Instruction) -> Step {
         let watched = poison::watched(self.launch.checks);
+        self.talk.stores += 1;
         for lane in 0..access.offsets.len() {
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;

@@ -11,6 +11,7 @@ use super::tile::extent;
 use super::{Machine, Step};
 use crate::emulate::check::race::TouchKind;
 use crate::emulate::check::{bounds, overlap, poison, read_only, uninitialised};
+use crate::emulate::launch::Event;
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::int::{unsigned, wrap};
@@ -42,6 +43,15 @@ impl Access {
 
     pub fn active(&self, lane: usize) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask.lanes[lane] != 0)
+    }
+}
+
+/// A float of a block in row-major order that is NaN or infinite.
+fn is_not_finite(value: &Cell, lane: usize) -> bool {
+    match value {
+        Cell::Floats(FloatBlock { lanes: Floats::F32(v), .. }) => !v[lane].is_finite(),
+        Cell::Floats(FloatBlock { lanes: Floats::F64(v), .. }) => !v[lane].is_finite(),
+        _ => false,
     }
 }
 
@@ -231,6 +241,7 @@ impl Machine<'_> {
         let id = extent(self.launch, arg).buffer;
         let unsigned_elem = unsigned_pointee(self.launch, arg);
         let mut stored: Vec<(i64, u32)> = Vec::new();
+        self.talk.stores += 1;
         for lane in 0..access.offsets.len() {
             if !access.active(lane) && access.mask_flag(lane) == 0 {
                 continue;
@@ -245,6 +256,9 @@ impl Machine<'_> {
             stored.push((element as i64, lane as u32));
             self.talk.changes += 1;
             let touch = self.touch(lane, TouchKind::Plain);
+            if self.launch.checks.births && self.report.noticed.not_finite.is_none() && is_not_finite(&value, lane) {
+                self.report.noticed.not_finite = Some(Event { program: self.linear, buffer: id, element });
+            }
             let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
             let int = |v: i64| if unsigned_elem { unsigned(v, elem) as i64 } else { v };
             let written = match &value {
@@ -294,6 +308,12 @@ impl Machine<'_> {
             && watch.element == element
         {
             watch.span = Some(at.span);
+            let number = self.talk.stores;
+            match watch.all {
+                [None, _] => watch.all[0] = Some((number, at.span)),
+                [Some((first, _)), None] if first != number => watch.all[1] = Some((number, at.span)),
+                [Some(_), _] => {}
+            }
         }
     }
 }

@@ -79,6 +79,8 @@ pub struct Launch<'l> {
     /// The programs that run, in ascending order; `None`: all.
     pub only: Option<&'l [u32]>,
     pub cancel: Option<&'l AtomicBool>,
+    /// Begin with the last program.
+    pub reverse: bool,
 }
 
 impl Launch<'_> {
@@ -144,6 +146,8 @@ pub struct Machine<'l> {
     /// The race that was found, when the machine explains one.
     pub conflict: Option<check::race::Conflict>,
     pub talk: atomic::Talk,
+    /// Where values that are not finite come from, when somebody asks.
+    pub trace: Option<Box<check::finite::Trace>>,
     scratch: tile::Scratch,
     dots: dot::Scratch,
 }
@@ -165,6 +169,7 @@ impl<'l> Machine<'l> {
             watch: None,
             conflict: None,
             talk: atomic::Talk::default(),
+            trace: None,
             clock: crate::emulate::ptx::Clock::default(),
             scratch: tile::Scratch::default(),
             dots: dot::Scratch::default(),
@@ -191,6 +196,7 @@ impl<'l> Machine<'l> {
             watch: None,
             conflict: None,
             talk: atomic::Talk::default(),
+            trace: None,
             clock: crate::emulate::ptx::Clock::default(),
             scratch,
             dots,
@@ -271,8 +277,22 @@ impl<'l> Machine<'l> {
             if matches!(instruction.code, Code::Return) {
                 return Ok(());
             }
-            self.step(instruction)?;
+            if self.trace.is_none() {
+                self.step(instruction)?;
+            } else {
+                self.traced(instruction)?;
+            }
         }
+    }
+
+    #[cold]
+    fn traced(&mut self, instruction: &'l Instruction) -> Step {
+        let before = self.trace.as_ref().map(|trace| trace.before(instruction, &self.state.cells));
+        self.step(instruction)?;
+        if let (Some(trace), Some(before)) = (&mut self.trace, before) {
+            trace.after(instruction, &before, &self.state.cells);
+        }
+        Ok(())
     }
 
     #[inline]

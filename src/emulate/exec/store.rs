@@ -6,6 +6,7 @@ use super::{Machine, Step, Stop};
 use crate::emulate::check::overlap::{Marks, conflict};
 use crate::emulate::check::poison;
 use crate::emulate::check::race::{Touch, TouchKind};
+use crate::emulate::launch::Event;
 use crate::emulate::memory::Line;
 use crate::emulate::tape::{Slot, Tile};
 use crate::emulate::value::int::unsigned;
@@ -92,8 +93,10 @@ impl Machine<'_> {
         }
         let numbers = Layout::row_major(shape);
         let step_of_lanes = numbers.stride(inner) as u32;
-        let touch = Touch { program, phase: self.talk.phase, lane: 0, step: step_of_lanes, kind: TouchKind::Plain };
+        let touch = Touch { program, phase: self.talk.phase, lane: 0, step: step_of_lanes, kind: TouchKind::Plain, number: self.talk.stores + 1 };
         self.talk.changes += 1;
+        self.talk.stores += 1;
+        let births = self.launch.checks.births && self.report.noticed.not_finite.is_none();
         let (port, report) = (&mut self.port, &mut self.report);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
@@ -155,10 +158,23 @@ impl Machine<'_> {
                         Line::I64(&gathered.i64)
                     }
                 };
+                if births && report.noticed.not_finite.is_none() {
+                    let found = first_not_finite(&line).map(|i| start as usize + i);
+                    report.noticed.not_finite = found.map(|element| Event { program, buffer: id, element });
+                }
                 let touch = Touch { lane: first_lane + from as u32 * step_of_lanes, ..touch };
                 port.write(touch, id, start as usize, line).map_err(|_| Stop::Suspect)
             })
         })
+    }
+}
+
+/// The first lane that is NaN or infinite.
+fn first_not_finite(line: &Line<'_>) -> Option<usize> {
+    match line {
+        Line::F32(v) => v.iter().position(|x| !x.is_finite()),
+        Line::F64(v) => v.iter().position(|x| !x.is_finite()),
+        Line::I64(_) | Line::Bool(_) => None,
     }
 }
 

@@ -118,7 +118,9 @@ pub fn run_all(program: &Program, memory: &Memory, grid: [u32; 3], args: &[Arg],
             Some((memory, want)) => {
                 let mode = if dense { "dense" } else { "lazy" };
                 match (want, &outcome) {
-                    (Ok(_), Ok(_)) => {
+                    (Ok(a), Ok(b)) => {
+                        let told = |report: &RunReport| report.findings.iter().map(|f| render(f, false)).collect::<Vec<_>>();
+                        assert_eq!(told(a), told(b), "{mode}, {threads} threads");
                         for (a, b) in memory.buffers.iter().zip(&own.buffers) {
                             assert!(same_bits(&a.lanes, &b.lanes), "{} differs: {mode}, {threads} threads", a.name);
                             assert_eq!(a.undefined, b.undefined, "{} differs: {mode}, {threads} threads", a.name);

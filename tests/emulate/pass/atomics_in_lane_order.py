@@ -7,6 +7,7 @@ import triton.language as tl
 # buffer: seen i32[16] zeros
 # buffer: h i32[4] zeros
 # launch: 2 c seen h
+# warns: A021
 # value: c 16
 # value: seen 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15
 # value: h 2 4 4 6

@@ -6,6 +6,7 @@ import triton.language as tl
 # buffer: x i32[8] iota
 # buffer: y i32[8] zeros
 # launch: 2 x y
+# otherwise: A021
 @triton.jit
 def counts(x_ptr, y_ptr):
     at = tl.arange(0, 8)
