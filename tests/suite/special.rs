@@ -93,6 +93,7 @@ fn branches_and_types_that_ordinary_numbers_do_not_need_are_found() {
     let cases = [
         ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.int32).to(tl.int64), mask=e < E)"),
         ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.float32).to(tl.int64), mask=e < E)"),
+        ("int64", "int64[7, 41]", "y = Add(x, x)", "y = x + x", "x = x.to(tl.int32)\n    y = x + x"),
         ("float", "float[7, 41]", "y = Gelu(x)", "y, mask=e < E)", "tl.where(x > 2.0, x, y), mask=e < E)"),
         ("float", "float[7, 41]", "y = Softplus(x)", "y, mask=e < E)", "tl.where(x > 6.0, x, y), mask=e < E)"),
         ("float", "float[7, 41]", "y = Abs(x)", "y, mask=e < E)", "y.to(tl.float16).to(tl.float32), mask=e < E)"),
