@@ -8,7 +8,7 @@ use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
-use crate::kernel::{self, Kernel, Sources, Specialization, Verified};
+use crate::kernel::{self, Kernel, Specialization, Verified};
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
