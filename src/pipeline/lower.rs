@@ -12,9 +12,8 @@ use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emulate::Program;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
-use crate::source::SourceFile;
-use crate::syntax::ast::Module;
-use crate::syntax::{Constant, parse_module};
+use crate::pipeline::compiled;
+use crate::syntax::Constant;
 
 /// One kernel to lower.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,37 +32,23 @@ pub struct Lowerer {
     last: Option<(PathBuf, Sources)>,
 }
 
-/// A kernel file, parsed.
-///
-/// # Errors
-/// U002 when it cannot be read or is no text, S001 when it is no Python; U006 for a file that is read some other day.
-pub fn read(path: &Path) -> Result<Module> {
-    let name = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension == "ttir") {
-        let error = Diagnostic::new(&codes::NOT_OFFERED, "emulating TTIR is not offered yet").in_file(name);
-        return Err(Box::new(error.help("name the Python file that it was compiled from")));
-    }
-    let bytes =
-        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, format!("is no text: {e}")).in_file(&name)))?;
-    parse_module(&SourceFile::new(name, text))
-}
-
-/// A kernel file with what it imports, ready to be lowered. Errors: as [`read`].
-pub fn sources(path: &Path) -> Result<Sources> {
-    if path.extension().is_some_and(|extension| extension == "ttir") {
-        return read(path).map(Sources::single);
-    }
-    Sources::open(path, None)
+/// The text of a kernel file. Errors: U002 when it cannot be read or is no text.
+pub fn text(path: &Path) -> Result<String> {
+    let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(path.display().to_string()));
+    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|e| unreadable(format!("is no text: {e}")))
 }
 
 impl Lowerer {
     /// Lowers one kernel; its name comes first, as far as it is known.
     pub fn lower(&mut self, request: &Request) -> (String, Result<Verified<Kernel>>) {
         let asked = request.entry.clone().unwrap_or_default();
+        if compiled::is_ir(&request.file) {
+            let kernel = compiled::read(&request.file);
+            return (kernel.as_ref().map_or(asked, |kernel| kernel.name.to_string()), kernel);
+        }
         if self.last.as_ref().is_none_or(|(path, _)| *path != request.file) {
-            match sources(&request.file) {
+            match Sources::open(&request.file, None) {
                 Ok(sources) => self.last = Some((request.file.clone(), sources)),
                 Err(error) => return (asked, Err(error)),
             }
