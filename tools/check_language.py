@@ -22,6 +22,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "emulate" / 
 # Files that the interpreter cannot run, and why.
 APART = {
     "assembly": "inline PTX",
+    "device": "functions of NVIDIA GPUs",
     "block_pointers": "block pointers are gone since 3.8",
     "libraries": "libdevice",
     "older": "names of former versions",

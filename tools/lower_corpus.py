@@ -19,6 +19,7 @@ What it does not measure: whether the IR is right (tests of values do), and kern
 import argparse
 import ast
 import collections
+import functools
 import json
 import pathlib
 import re
@@ -204,6 +205,13 @@ def literal(node):
         return False, None
 
 
+@functools.cache
+def launches(module):
+    """`kernel[grid](…)`, wherever it stands in a module."""
+    return [node for node in ast.walk(module) if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)]
+
+
+@functools.cache
 def known_values(kernel):
     """Constexprs that the file says: a literal Config, or a literal at a launch."""
     known = {}
@@ -214,8 +222,8 @@ def known_values(kernel):
                     ok, constant = literal(value)
                     if key is not None and ok and isinstance(key, ast.Constant):
                         known.setdefault(key.value, constant)
-    for node in ast.walk(kernel.module):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and last(node.func.value) == kernel.name:
+    for node in launches(kernel.module):
+        if last(node.func.value) == kernel.name:
             pairs = [(k.arg, k.value) for k in node.keywords if k.arg]
             pairs += [(p.arg, a) for p, a in zip(kernel.params, node.args) if not isinstance(a, ast.Starred)]
             for name, value in pairs:
@@ -259,6 +267,7 @@ def guess_constexpr(name, attempt):
     return attempt["size"]
 
 
+@functools.cache
 def compared(kernel, name):
     """Literals that a parameter is compared with: the values that it is meant to take."""
     values = []
@@ -273,6 +282,7 @@ def compared(kernel, name):
     return values
 
 
+@functools.cache
 def indexed(kernel, name):
     """Whether a parameter is a tuple: subscripted by an integer."""
     for node in ast.walk(kernel.function):
@@ -282,6 +292,7 @@ def indexed(kernel, name):
     return False
 
 
+@functools.cache
 def rank(kernel, name):
     """Axes of a descriptor: as many as the offsets of an access."""
     for node in ast.walk(kernel.function):

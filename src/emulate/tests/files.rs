@@ -182,7 +182,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/emulate").join(folder);
     let all = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let (mut files, said): (Vec<_>, Vec<_>) =
-        all.map(|entry| entry.unwrap().path()).partition(|path| path.extension().is_some_and(|e| e == "py"));
+        all.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).partition(|path| path.extension().is_some_and(|e| e == "py"));
     for path in said {
         assert!(path.with_extension("py").exists(), "{} is said of nothing", path.display());
     }

@@ -1,6 +1,7 @@
 # compile: constants y_ptr=*f32
 # buffer: y f32[8] zeros
 # launch: 1 y
+# warns: A022
 # value: y inf -inf 1.5 0 3 0 0 0
 import triton
 import triton.language as tl

@@ -3,7 +3,6 @@
 # compile: pointer_into_it x_ptr=*f32
 # compile: tensor_map x_ptr=*f32
 # compile: fence x_ptr=*f32
-# compile: threads x_ptr=*f32
 # compile: stage x_ptr=*f32
 import triton
 import triton.experimental.gluon.language as ttgl
@@ -34,11 +33,6 @@ def tensor_map(x_ptr):
 @triton.jit
 def fence(x_ptr):
     tl.extra.cuda.experimental_tensormap_fenceproxy_acquire(x_ptr)
-
-
-@triton.jit
-def threads(x_ptr):
-    tl.store(x_ptr, tl.extra.cuda.num_threads())
 
 
 @triton.jit
