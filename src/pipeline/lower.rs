@@ -203,7 +203,10 @@ mod tests {
         };
         assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
         assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32""#)["code"], "K007");
-        let line = format!(r#"{{"file": {:?}, "entry": "k", "args": {{"x": "*f32", "n": "f32"}}, "program": true}}"#, path.display().to_string());
+        let line = format!(
+            r#"{{"file": {:?}, "entry": "k", "args": {{"x": "*f32", "n": "f32"}}, "program": true}}"#,
+            path.display().to_string()
+        );
         assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "program": true}));
         let bad = ask(&mut lowerer, "bad", r#""x": "*f32""#);
         assert_eq!((&bad["line"], &bad["ok"]), (&json!(10), &json!(false)), "{bad}");
