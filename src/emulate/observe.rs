@@ -210,6 +210,7 @@ pub(super) fn watched(
         checks: options.checks,
         fuel: options.fuel,
         memory: options.memory,
+        reverse: options.reverse,
         only: None,
         reverse: false,
         cancel: options.cancel.as_deref(),
