@@ -212,7 +212,6 @@ pub(super) fn watched(
         memory: options.memory,
         reverse: options.reverse,
         only: None,
-        reverse: false,
         cancel: options.cancel.as_deref(),
     };
     let shadows = Shadows::new(memory.buffers.len(), std::iter::empty(), false, Told { plain: false, mixed: false });
