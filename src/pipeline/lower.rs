@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::emulate::Program;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
 use crate::pipeline::compiled;
@@ -21,6 +22,8 @@ pub struct Request {
     /// The only kernel of the file when `None`.
     pub entry: Option<String>,
     pub args: Vec<(String, ArgSpec)>,
+    /// Whether the emulator shall say, too, if it can run the kernel.
+    pub program: bool,
 }
 
 /// Reads files with what they import, and keeps the last.
@@ -74,8 +77,8 @@ pub fn request(line: &str) -> Result<Request> {
     let refuse = |what: String| Box::new(Diagnostic::new(&codes::USAGE, format!("{what}: {line}")));
     let value: Value = serde_json::from_str(line).map_err(|error| refuse(format!("a request is no JSON ({error})")))?;
     let Value::Object(fields) = value else { return Err(refuse("a request is no JSON object".to_owned())) };
-    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "id"].contains(&key.as_str())) {
-        return Err(refuse(format!("a request has file, entry, args and id, not `{other}`")));
+    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "program", "id"].contains(&key.as_str())) {
+        return Err(refuse(format!("a request has file, entry, args, program and id, not `{other}`")));
     }
     let file = fields.get("file").and_then(Value::as_str).ok_or_else(|| refuse("a request names no `file`".to_owned()))?;
     let nothing = Map::new();
@@ -92,7 +95,8 @@ pub fn request(line: &str) -> Result<Request> {
         Ok((name.clone(), spec))
     });
     let entry = fields.get("entry").and_then(Value::as_str).map(str::to_owned);
-    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()? })
+    let program = fields.get("program").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()?, program })
 }
 
 fn constant(value: &Value) -> Option<Constant> {
@@ -123,12 +127,25 @@ pub fn answer<T>(kernel: &str, outcome: &Result<T>) -> Value {
     }
 }
 
+/// Whether the emulator can run a kernel: true, or the code and the message that say why not.
+fn program(kernel: &Verified<Kernel>) -> Value {
+    match catch_unwind(AssertUnwindSafe(|| Program::compile(kernel))) {
+        Ok(Ok(_)) => Value::Bool(true),
+        Ok(Err(error)) => json!({"code": error.code.id, "message": error.message}),
+        Err(_) => json!({"code": codes::INTERNAL.id, "message": "preparing the kernel for the emulator panics"}),
+    }
+}
+
 /// Answers one line of a batch; an `id` of the request stands in the answer.
 pub fn answer_line(lowerer: &mut Lowerer, line: &str) -> Value {
     let mut answered = match request(line) {
         Ok(request) => {
             let (kernel, outcome) = lowerer.lower(&request);
-            answer(&kernel, &outcome)
+            let mut answered = answer(&kernel, &outcome);
+            if let (true, Ok(lowered)) = (request.program, &outcome) {
+                answered["program"] = program(lowered);
+            }
+            answered
         }
         Err(error) => answer::<()>("", &Err(error)),
     };
@@ -180,14 +197,19 @@ mod tests {
                     @triton.jit\ndef bad(x):\n    tl.store(x, nothing)\n";
         std::fs::write(&path, text).unwrap();
         let mut lowerer = Lowerer::default();
-        let mut ask = |entry: &str, args: &str| {
+        let ask = |lowerer: &mut Lowerer, entry: &str, args: &str| {
             let line = format!(r#"{{"file": {:?}, "entry": "{entry}", "args": {{{args}}}}}"#, path.display().to_string());
-            answer_line(&mut lowerer, &line)
+            answer_line(lowerer, &line)
         };
-        assert_eq!(ask("k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
-        assert_eq!(ask("k", r#""x": "*f32""#)["code"], "K007");
-        let bad = ask("bad", r#""x": "*f32""#);
+        assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
+        assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32""#)["code"], "K007");
+        let line = format!(
+            r#"{{"file": {:?}, "entry": "k", "args": {{"x": "*f32", "n": "f32"}}, "program": true}}"#,
+            path.display().to_string()
+        );
+        assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "program": true}));
+        let bad = ask(&mut lowerer, "bad", r#""x": "*f32""#);
         assert_eq!((&bad["line"], &bad["ok"]), (&json!(10), &json!(false)), "{bad}");
-        assert_eq!(ask("none", "")["code"], "K004");
+        assert_eq!(ask(&mut lowerer, "none", "")["code"], "K004");
     }
 }

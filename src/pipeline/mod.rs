@@ -14,6 +14,7 @@ mod observe;
 mod operators;
 mod options;
 mod repeat;
+pub mod replay;
 mod report;
 mod seeds;
 mod verdicts;

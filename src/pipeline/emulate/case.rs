@@ -8,7 +8,7 @@ use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
-use crate::kernel::{self, Kernel, Specialization, Verified};
+use crate::kernel::{self, Kernel, Specialization, Target, Verified};
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
@@ -68,7 +68,9 @@ pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified
     }
     let constexprs = kernel::constexpr_params(&module, &function.name)?;
     let plain = config::not_specialised(sources, function)?;
-    let spec = Specialization { args: resolved.specs(&constexprs, &plain), ..Specialization::default() };
+    let num_warps = case.config.as_ref().and_then(|config| config.num_warps).and_then(|n| u32::try_from(n).ok());
+    let target = Target { num_warps: num_warps.unwrap_or(Target::default().num_warps), ..Target::default() };
+    let spec = Specialization { args: resolved.specs(&constexprs, &plain), target };
     let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
 }
