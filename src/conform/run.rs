@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::compare::Comparison;
+use crate::conform::counterfactual::Observed;
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
@@ -52,9 +53,14 @@ impl Bench<'_> {
 
     /// Elements of everything that enters [`Bench::nodes`].
     pub fn inputs(&self, kind: Kind) -> Result<Elements> {
+        self.drawn(kind, self.subject.seed)
+    }
+
+    /// The same from another seed.
+    pub fn drawn(&self, kind: Kind, seed: u64) -> Result<Elements> {
         let (graph, nodes) = (&self.subject.imported, self.nodes());
         let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.seed, &mut env)?;
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, seed, &mut env)?;
         for value in missing {
             env.set(value, self.subject.weight(value)?);
         }
@@ -215,6 +221,16 @@ impl Run {
         }
         self.expected.tensor = Arc::new(expected);
         self.comparison = compare::compare(&self.got, &self.expected.tensor, &self.expected.derived);
+    }
+
+    /// What it gave, and what fails of it.
+    pub fn observed(&self) -> Observed {
+        Observed {
+            got: self.got.clone(),
+            expected: self.expected.tensor.clone(),
+            failing: compare::failing(&self.got, &self.expected.tensor, &self.expected.derived),
+            passed: self.comparison.passed(),
+        }
     }
 
     pub fn finding(&self, launch: &Launch) -> Option<Finding> {

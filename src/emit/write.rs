@@ -17,7 +17,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Files;
 use super::changes::{edited, list};
 use super::manifest::MANIFEST;
+use super::weights::STORED;
 use crate::diag::{self, Diagnostic, codes};
+use crate::source::files;
 
 /// Files and folders of writes that are in flight, and whether the process has given up.
 struct InFlight {
@@ -151,7 +153,8 @@ pub fn read(suite: &Path) -> diag::Result<Files> {
     let found = paths(suite).map_err(|error| unreadable(suite, error))?;
     let content = |path: String| {
         let file = suite.join(&path);
-        Ok((path, fs::read(&file).map_err(|error| unreadable(&file, error))?))
+        let limit = if path == STORED { u64::MAX } else { files::LARGEST_TEXT };
+        Ok((path, files::bytes(&file, limit).map_err(|error| unreadable(&file, error))?))
     };
     found.into_iter().map(content).collect()
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, files};
 use crate::syntax::ast::Module;
 use crate::syntax::{Constant, parse_module};
 
@@ -40,10 +40,8 @@ pub fn read(path: &Path) -> Result<Module> {
         let error = Diagnostic::new(&codes::NOT_OFFERED, "emulating TTIR is not offered yet").in_file(name);
         return Err(Box::new(error.help("name the Python file that it was compiled from")));
     }
-    let bytes =
-        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, format!("is no text: {e}")).in_file(&name)))?;
+    let text =
+        files::text(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
     parse_module(&SourceFile::new(name, text))
 }
 

@@ -10,6 +10,7 @@ mod judge;
 mod load;
 pub mod lower;
 mod observe;
+mod only;
 mod operators;
 mod options;
 mod repeat;
