@@ -243,10 +243,10 @@ pub fn operator_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
 /// The error of an fp32 operator inside a formula that may be written another way and mean the same.
 ///
 /// `α·x + β` may be `(x + β/α)·α`, `x·g/6` may be `x·(g/6)`: a sum is rounded as large as its parts are, which it
-/// may cancel, and a product as often as its factors are collected.
+/// may cancel, and again when it is scaled; a product as often as its factors are collected.
 pub fn rearranged_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
     match op {
-        Binary::Add | Binary::Sub => UNIT * (a.abs() + b.abs()) + half_ulp(0.0, DType::F32),
+        Binary::Add | Binary::Sub => UNIT * (a.abs() + b.abs()) + half_ulp(v, DType::F32),
         Binary::Mul if a == 0.0 || b == 0.0 => 0.0,
         Binary::Mul => 2.0 * UNIT * v.abs() + half_ulp(0.0, DType::F32),
         Binary::Div | Binary::Pow => operator_error(op, a, b, v),

@@ -17,8 +17,8 @@ pub fn run(args: &ConvertArgs) -> Outcome {
         }
     };
     let name = args.file.display().to_string();
-    let text = files::text(&args.file)
-        .map_err(|e| vec![Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)])?;
+    let text =
+        files::text(&args.file).map_err(|e| vec![Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)])?;
     let module = parse_module(&SourceFile::new(&name, text)).map_err(|d| vec![*d])?;
     let converted = convert(&module, to)?;
     match &args.output {

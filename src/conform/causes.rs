@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::conform::counterfactual::Evidence;
-use crate::conform::diagnose::{self, Finding, SUSPECTS, Suspect};
+use crate::conform::diagnose::{self, Clue, Finding, SUSPECTS, Suspect};
 use crate::conform::planned;
 use crate::conform::subject::{Launch, Operand, Subject, module_name};
 use crate::diag::{Class, Diagnostic, Place};
@@ -31,7 +31,7 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
         suspects.extend(diagnose::rank(module, &last.function, seen, SUSPECTS));
         diagnostic = with_suspects(diagnostic, module, suspects);
     }
-    if let Some(help) = remedy(evidence, diagnostic.help.is_some()) {
+    if let Some(help) = remedy(evidence, finding.clue != Clue::Anything) {
         diagnostic = diagnostic.help(help);
     }
     let place = diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
@@ -45,7 +45,7 @@ fn remedy(evidence: Option<&Evidence>, known: bool) -> Option<&'static str> {
     const CHOICE: &str = "look at what chooses between values: a comparison, `tl.where`, a minimum or maximum, and its constants";
     const VALUE: &str = "look at what is computed of each element: operators, their order, constants, a step that is left out";
     const PLACES: &str = "look at strides, offsets, ranges and the decoding of program ids";
-    let Some(evidence) = evidence else { return (!known).then_some("look at strides, offsets, masks and what is computed") };
+    let evidence = evidence?;
     let chooses = evidence.operands.iter().any(|operand| operand.wrong_on.is_some());
     let misread = evidence.displaced || evidence.operands.iter().any(|operand| evidence.is_misread(operand));
     match (chooses, misread) {

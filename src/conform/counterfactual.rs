@@ -332,13 +332,17 @@ mod tests {
     fn what_the_runs_left_open_is_not_said() {
         let on = |alike| Some(WrongOn { wrong: 1e-20, right: 2.5, alike });
         let said = |wrong_on, right_when_constant, told_apart| {
-            let operand = OperandEvidence { name: "x".to_owned(), right_when_constant, told_apart, wrong_on, ..OperandEvidence::default() };
+            let operand =
+                OperandEvidence { name: "x".to_owned(), right_when_constant, told_apart, wrong_on, ..OperandEvidence::default() };
             let evidence = Evidence { right_when_zero: true, operands: vec![operand], ..Evidence::default() };
             evidence.notes().join("\n")
         };
         let open = "the output is wrong when all of x is 1e-20 and right when it is 2.5";
         assert_eq!(said(on(None), false, true), open);
-        assert_eq!(said(on(Some((4, 4))), false, true), format!("{open}, at every place alike: the fault goes by values, not by places"));
+        assert_eq!(
+            said(on(Some((4, 4))), false, true),
+            format!("{open}, at every place alike: the fault goes by values, not by places")
+        );
         assert!(said(on(Some((1, 4))), false, true).contains("1 of 4 elements that must be equal: the fault goes by places"));
         assert_eq!(said(None, true, true), "the output is right when x is constant: which of its elements are read is wrong");
         assert_eq!(said(None, true, false), "");

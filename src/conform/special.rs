@@ -178,14 +178,16 @@ impl Judged {
     /// that should replace them is missing. `None` where they are not.
     fn passed_on(&self, bench: Bench) -> Option<Finding> {
         let (got, expected) = (floats(self.ran.got.storage()), floats(self.ran.expected.tensor.storage()));
-        let births: Vec<usize> = self.failing.iter().copied().filter(|&at| !got[at].is_finite() && expected[at].is_finite()).collect();
+        let births: Vec<usize> =
+            self.failing.iter().copied().filter(|&at| !got[at].is_finite() && expected[at].is_finite()).collect();
         let &first = births.first()?;
         let shape = self.ran.got.shape();
         let passes = |operand: &&Operand| {
             let tensor = operand.imported.filter(|_| !operand.written()).and_then(|value| self.given.get(value));
             tensor.is_some_and(|tensor| {
                 let own = floats(tensor.storage());
-                tensor.shape() == shape && births.iter().all(|&at| own[at].to_bits() == got[at].to_bits() || (own[at].is_nan() && got[at].is_nan()))
+                tensor.shape() == shape
+                    && births.iter().all(|&at| own[at].to_bits() == got[at].to_bits() || (own[at].is_nan() && got[at].is_nan()))
             })
         };
         let operand = bench.launch.operands.iter().find(passes)?;

@@ -13,12 +13,10 @@ mod tests {
     #[test]
     fn extreme_numbers_have_exponents() {
         assert_eq!([0.0, -1.5, 1e-4, 123_456.0].map(number), ["0", "-1.5", "0.0001", "123456"]);
-        assert_eq!([1e-5, 1e7, -3.402_823_466_385_288_6e38, 2f64.powi(-149)].map(number), [
-            "1e-5",
-            "1e7",
-            "-3.4028234663852886e38",
-            "1.401298464324817e-45"
-        ]);
+        assert_eq!(
+            [1e-5, 1e7, -3.402_823_466_385_288_6e38, 2f64.powi(-149)].map(number),
+            ["1e-5", "1e7", "-3.4028234663852886e38", "1.401298464324817e-45"]
+        );
         assert_eq!([f64::NAN, f64::NEG_INFINITY].map(number), ["NaN", "-inf"]);
     }
 }

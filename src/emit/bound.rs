@@ -21,12 +21,13 @@ use super::kernel_file::Parameters;
 use super::python::{Names, call, float, statement};
 use super::subject::Subject;
 use super::{torch_expr, torch_ops, wrapper};
-use growth::map_error;
 use crate::diag;
 use crate::dtype::DType;
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::select::plan::Plan;
 use crate::tolerance::rounding;
+
+use growth::map_error;
 
 /// Errors are float64, as the reference's values are.
 const WIDE: DType = DType::F64;
@@ -156,4 +157,37 @@ fn carried(
         }
         Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::smallvec;
+
+    use super::*;
+    use crate::expr::{Binary, ExprBuilder};
+    use crate::graph::op::Map;
+
+    #[test]
+    fn what_a_dot_takes_may_be_rounded_and_what_is_added_is_not() {
+        let mut graph = Graph::new("bound");
+        let ty = || crate::graph::TensorType { dtype: DType::BF16, shape: smallvec![2, 2] };
+        let role = crate::graph::Role::Activation;
+        let (x, w) = (graph.add_input("x", ty(), role).unwrap(), graph.add_input("w", ty(), role).unwrap());
+        let add = || {
+            let mut b = ExprBuilder::new();
+            let (x, y) = (b.read(0, DType::BF16), b.read(1, DType::BF16));
+            let root = b.binary(Binary::Add, x, y);
+            Op::Map(Map::pointwise("add", &[2, 2], &[&[2, 2], &[2, 2]], b.finish(root)))
+        };
+        let one = graph.add_node(add(), &[Some(x), Some(w)], vec![("one".into(), ty())], vec![]);
+        let sum = graph.node(one).outputs[0];
+        let view = Op::View(crate::graph::op::View::Transpose(smallvec![1, 0]));
+        let turned = graph.add_node(view, &[Some(sum)], vec![("turned".into(), ty())], vec![]);
+        let b = graph.node(turned).outputs[0];
+        let dot = graph.add_node(Op::MatMul, &[Some(x), Some(b)], vec![("dot".into(), ty())], vec![]);
+        let product = graph.node(dot).outputs[0];
+        let two = graph.add_node(add(), &[Some(product), Some(w)], vec![("two".into(), ty())], vec![]);
+        let nodes = [one, turned, dot, two];
+        assert_eq!(nodes.map(|id| may_round(&graph, id, &nodes)), [true, false, false, false]);
+    }
 }

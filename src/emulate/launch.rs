@@ -171,7 +171,16 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { threads: 1, dense: false, fuel: 1 << 40, memory: 1 << 30, checks: Checks::default(), reverse: false, only: None, cancel: None }
+        Options {
+            threads: 1,
+            dense: false,
+            fuel: 1 << 40,
+            memory: 1 << 30,
+            checks: Checks::default(),
+            reverse: false,
+            only: None,
+            cancel: None,
+        }
     }
 }
 

@@ -81,7 +81,20 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
     let only = options.only.as_deref();
     let dtypes = dtypes(program, memory, args);
-    let launch = Launch { program, grid, args, extents, names, dtypes, checks, fuel, memory: memory_limit, only, cancel, reverse: options.reverse };
+    let launch = Launch {
+        program,
+        grid,
+        args,
+        extents,
+        names,
+        dtypes,
+        checks,
+        fuel,
+        memory: memory_limit,
+        only,
+        cancel,
+        reverse: options.reverse,
+    };
     let tape = if options.dense { &program.dense } else { &program.lazy };
     let programs = only_programs(options, programs);
     let mut report = RunReport { programs: programs.into(), ..RunReport::default() };

@@ -196,6 +196,7 @@ pub fn observe(
         checks: options.checks,
         fuel: options.fuel,
         memory: options.memory,
+        reverse: options.reverse,
         only: None,
         cancel: options.cancel.as_deref(),
     };

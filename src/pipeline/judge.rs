@@ -204,7 +204,8 @@ fn stem(file: &str) -> &str {
 /// of our law never cross is no fault of the model. If it dies on these, too, the first run stands.
 fn alive(subject: &mut Subject, run: &mut dyn FnMut(&Subject) -> Result<ChainReport>) -> Result<ChainReport> {
     let first = run(subject)?;
-    let dead = |chain: &ChainReport| !chain.diagnostics.is_empty() && chain.diagnostics.iter().all(|d| d.code == &codes::SIGNAL_DEAD);
+    let dead =
+        |chain: &ChainReport| !chain.diagnostics.is_empty() && chain.diagnostics.iter().all(|d| d.code == &codes::SIGNAL_DEAD);
     if !dead(&first) || !subject.given.is_empty() {
         return Ok(first);
     }

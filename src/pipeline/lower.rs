@@ -40,8 +40,7 @@ pub fn read(path: &Path) -> Result<Module> {
         let error = Diagnostic::new(&codes::NOT_OFFERED, "emulating TTIR is not offered yet").in_file(name);
         return Err(Box::new(error.help("name the Python file that it was compiled from")));
     }
-    let text =
-        files::text(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
+    let text = files::text(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
     parse_module(&SourceFile::new(name, text))
 }
 

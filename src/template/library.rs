@@ -47,7 +47,10 @@ impl Library {
             let name = dir.path().display().to_string();
             let read = |file: &str| {
                 let path = dir.path().join(file);
-                let text = EMBEDDED.get_file(&path).and_then(|f| f.contents_utf8()).ok_or_else(|| unusable(&path, &std::io::ErrorKind::NotFound.into()))?;
+                let text = EMBEDDED
+                    .get_file(&path)
+                    .and_then(|f| f.contents_utf8())
+                    .ok_or_else(|| unusable(&path, &std::io::ErrorKind::NotFound.into()))?;
                 Ok(SourceFile::new(format!("operator_templates/{}", path.display()), text))
             };
             templates.push(Arc::new(Template::read(&name, read)?));

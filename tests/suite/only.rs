@@ -42,5 +42,8 @@ fn what_names_nothing_is_answered_by_what_was_meant() {
     assert!(refused("").0.contains("names nothing"));
     // The beginning of both kernels' files.
     let (message, help, _) = refused("kernels/");
-    assert!(message.contains("is the beginning of 2 names") && help.starts_with("name one of: kernels/conv2d_resnet__"), "{help}");
+    assert!(
+        message.contains("is the beginning of 2 names") && help.starts_with("name one of: kernels/conv2d_resnet__"),
+        "{help}"
+    );
 }

@@ -109,6 +109,9 @@ pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived
     ));
     let found = pattern::all(&y, &r, &failing, got.shape());
     let clue = found.first().map_or(Clue::Anything, |pattern| pattern.clue);
+    if found.is_empty() {
+        diagnostic = diagnostic.help("look at strides, offsets, masks and what is computed");
+    }
     Some(with_patterns(diagnostic, found, clue))
 }
 

@@ -26,7 +26,8 @@ pub(super) fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>>
     let (graph, nodes) = (&bench.subject.imported, bench.nodes());
     let entering: Vec<ValueId> = graph.entering(&nodes).into_iter().filter(|&v| is_float(graph.dtype(v))).collect();
     let contracts = nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Conv(_) | Op::MatMul));
-    let beside = |&value: &ValueId| takes(graph, value, contracts) && reads(graph, &nodes, value) && given.env.get(value).is_some();
+    let beside =
+        |&value: &ValueId| takes(graph, value, contracts) && reads(graph, &nodes, value) && given.env.get(value).is_some();
     let operands: Vec<ValueId> = entering.iter().copied().filter(beside).collect();
     if operands.is_empty() || entering.len() < 2 {
         return Ok(None);

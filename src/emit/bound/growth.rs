@@ -163,10 +163,11 @@ fn lipschitz(op: Unary) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use smallvec::{SmallVec, smallvec};
+    use smallvec::SmallVec;
 
     use super::*;
     use crate::expr::Expr;
+    use crate::graph::Op;
     use crate::reference::{Math, apply, floats};
     use crate::tensor::Tensor;
 
@@ -235,29 +236,5 @@ mod tests {
             });
             assert_eq!(map_error(&map, &[true]).is_some(), known, "{op:?}");
         }
-    }
-
-    #[test]
-    fn what_a_dot_takes_may_be_rounded_and_what_is_added_is_not() {
-        let mut graph = Graph::new("bound");
-        let ty = || crate::graph::TensorType { dtype: DType::BF16, shape: smallvec![2, 2] };
-        let role = crate::graph::Role::Activation;
-        let (x, w) = (graph.add_input("x", ty(), role).unwrap(), graph.add_input("w", ty(), role).unwrap());
-        let add = || {
-            let mut b = ExprBuilder::new();
-            let (x, y) = (b.read(0, DType::BF16), b.read(1, DType::BF16));
-            let root = b.binary(Binary::Add, x, y);
-            Op::Map(Map::pointwise("add", &[2, 2], &[&[2, 2], &[2, 2]], b.finish(root)))
-        };
-        let one = graph.add_node(add(), &[Some(x), Some(w)], vec![("one".into(), ty())], vec![]);
-        let sum = graph.node(one).outputs[0];
-        let view = Op::View(crate::graph::op::View::Transpose(smallvec![1, 0]));
-        let turned = graph.add_node(view, &[Some(sum)], vec![("turned".into(), ty())], vec![]);
-        let b = graph.node(turned).outputs[0];
-        let dot = graph.add_node(Op::MatMul, &[Some(x), Some(b)], vec![("dot".into(), ty())], vec![]);
-        let product = graph.node(dot).outputs[0];
-        let two = graph.add_node(add(), &[Some(product), Some(w)], vec![("two".into(), ty())], vec![]);
-        let nodes = [one, turned, dot, two];
-        assert_eq!(nodes.map(|id| may_round(&graph, id, &nodes)), [true, false, false, false]);
     }
 }
