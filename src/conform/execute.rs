@@ -96,6 +96,11 @@ impl<'a> Executor<'a> {
         self.samples
     }
 
+    /// The same for other files, whose programs may execute so many instructions at most.
+    pub fn of<'b>(&self, modules: &'b Modules, fuel: u64) -> Executor<'b> {
+        Executor::new(modules, Options { fuel: fuel.min(self.options.fuel), ..self.options.clone() }).judged_by(self.checks)
+    }
+
     /// Adds the allocation's buffer: storages of a trace are buffers of the memory, by number.
     pub fn allocate(&self, memory: &mut Memory, trace: &Trace, event: &Event) {
         let Event::Alloc { storage, dtype, len, fill, .. } = event else { return };

@@ -8,11 +8,12 @@
 //! Not caught: a wrong line before the call, of which the call's argument is made, is not named itself; what
 //! `forward` allocates beyond the manifest's buffers.
 
+use crate::conform::diagnose::functions;
 use crate::conform::subject::{Launch, Subject, module_name};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::host::{Event, KernelLaunch, Trace};
 use crate::source::Span;
-use crate::syntax::ast::{FunctionDef, Module, StmtKind};
+use crate::syntax::ast::StmtKind;
 use crate::syntax::walk::each_stmt;
 
 /// `forward` launches another kernel than the manifest has, or none; `called`: where it calls it.
@@ -43,13 +44,6 @@ pub fn at_return(subject: &Subject, function: &str, diagnostic: Diagnostic) -> D
         Some((file, span)) => diagnostic.at(file, span),
         None => diagnostic.in_file(format!("{}/run.py", subject.name)),
     }
-}
-
-fn functions(module: &Module) -> impl Iterator<Item = &FunctionDef> {
-    module.body.iter().filter_map(|stmt| match &stmt.kind {
-        StmtKind::Function(function) => Some(function),
-        _ => None,
-    })
 }
 
 /// Whether a place of `forward` itself holds an allocation; others may be those of a helper's file.

@@ -89,6 +89,14 @@ impl Bench<'_> {
         Ok(Run { got, expected, comparison, cost })
     }
 
+    /// What the launch alone computes of these elements.
+    pub fn output(&self, given: &Elements) -> Result<Tensor> {
+        let mut env = given.env.clone();
+        given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
+        let kept = given.weights.borrow().clone();
+        Ok(self.emulated(storages(self.subject, self.launch, &mut env, kept)?, false)?.output)
+    }
+
     /// Evaluates the views of weights, which are the same in any arithmetic and may be as large as these.
     fn keep_views(&self, given: &Elements, nodes: &[NodeId], env: &mut Env) -> Result<()> {
         let graph = &self.subject.imported;

@@ -51,7 +51,7 @@ pub(super) fn judge(
     let seeds = Seeds::new(asked.seed.unwrap_or(subject.manifest.seed), asked.trials);
     subject.seed = seeds.first();
     let data = data::read(subject, &asked.data, asked.only.as_deref(), &selected)?;
-    let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, cancel };
+    let mut trials = Trials { executor, seeds, own_seed: subject.manifest.seed, mends: asked.mends, cancel };
     let mut report = Report {
         model: subject.manifest.name.clone(),
         kernels: subject.manifest.kernels.len(),
@@ -136,6 +136,8 @@ struct Trials<'a> {
     seeds: Seeds,
     /// The suite's, which a command that repeats a trial need not name.
     own_seed: u64,
+    /// Whether edits of a wrong kernel are tried.
+    mends: bool,
     cancel: &'a Cancel,
 }
 
@@ -146,7 +148,8 @@ impl Trials<'_> {
             self.cancel.check()?;
             subject.seed = seed;
             let at = &subject.launches[launch];
-            let verdict = minimise::launch::explained(subject, &self.executor, at, kernel::verify(subject, &self.executor, at));
+            let verdict =
+                minimise::launch::explained(subject, &self.executor, at, kernel::verify(subject, &self.executor, at), self.mends);
             if !verdict.word.holds() {
                 let file = &subject.manifest.kernels[subject.launches[launch].kernel].file;
                 let diagnostics = self.told(verdict.diagnostics, subject, Some(stem(file)), seed);

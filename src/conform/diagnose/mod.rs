@@ -30,9 +30,10 @@ use crate::tensor::Tensor;
 use super::bound::Derived;
 use super::compare::{Comparison, display_index, failing, unflatten};
 
-pub use flow::header;
+pub use flow::{called, header};
 pub use shape::{grid_mismatch, shape_mismatch};
 pub use suspects::{Clue, Seen, Suspect, behind, rank};
+pub use varying::functions;
 
 /// Lines of a kernel that a message shows at most.
 pub const SUSPECTS: usize = 3;
