@@ -202,7 +202,7 @@ fn one<'a>(
         // What their compilers take where a dot does not say.
         Some(Vendor::Amd | Vendor::Ascend) => DotPrecision::Ieee,
     };
-    let spec = Specialization { args, target: Target { power_of_two: false, dot_precision } };
+    let spec = Specialization { args, target: Target { power_of_two: false, dot_precision, ..Target::default() } };
     let kernel = compile_sources(sources, &function.def.name, &spec).map_err(|mut error| {
         // What we cannot lower is no fault of the kernel.
         if error.class() != crate::diag::Class::Bug {
