@@ -24,6 +24,9 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
     let sets: Vec<BTreeSet<usize>> =
         (0..shape.len()).map(|axis| failing.iter().map(|&at| coordinate(at, axis)).collect()).collect();
     let partial: Vec<usize> = (0..shape.len()).filter(|&axis| sets[axis].len() < shape[axis]).collect();
+    // Most of an axis says little, all of it but one index something.
+    let told =
+        |axis: &usize| sets[*axis].len() * 2 <= shape[*axis] || (sets[*axis].len() + 1 == shape[*axis] && shape[*axis] > 2);
 
     if let [axis] = partial[..]
         && is_tail(&sets[axis], shape[axis])
@@ -77,6 +80,7 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
                      scattered elements have their values in common, not their places";
         return Some(pattern(Clue::Choice, fact, cause));
     }
+    let partial: Vec<usize> = partial.into_iter().filter(told).collect();
     if partial.is_empty() {
         return None;
     }
