@@ -1,3 +1,5 @@
+//! Graphs that are changed: values replaced, nodes rewritten and removed.
+
 use super::*;
 use crate::graph::op::View;
 use smallvec::smallvec;

@@ -1,3 +1,5 @@
+//! Suites on disk: written, replaced, refused, left whole by an interruption.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

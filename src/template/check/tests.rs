@@ -1,3 +1,5 @@
+//! Every template has probes, and each of them binds.
+
 use super::*;
 use crate::target::Target;
 use crate::template::{BindOptions, Layout, Library, bind};
