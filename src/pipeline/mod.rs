@@ -15,6 +15,7 @@ mod only;
 mod operators;
 mod options;
 mod repeat;
+pub mod replay;
 mod report;
 mod seeds;
 mod verdicts;

@@ -27,6 +27,7 @@ use crate::kernel::{Kernel, Verified};
 use crate::lint;
 use crate::target::Target;
 use crate::tensor::Tensor;
+pub(super) use config::not_specialised;
 use config::{Case, Subject};
 
 /// What is asked for.
