@@ -31,7 +31,11 @@ struct State {
 /// Where such a value began.
 #[derive(Clone, Debug)]
 enum Origin {
-    Made { span: Span, nan: bool, operands: Vec<f64> },
+    Made {
+        span: Span,
+        nan: bool,
+        operands: Vec<f64>,
+    },
     /// In memory, or in the text of the kernel.
     Given,
 }

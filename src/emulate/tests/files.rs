@@ -102,7 +102,18 @@ fn case(path: &Path) -> Case {
     let mut options = Options { checks: Checks::watchful(), ..Options::default() };
     options.fuel = number("fuel").unwrap_or(options.fuel);
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
-    Case { otherwise: lines("otherwise").pop(), program, simplified, accesses, memory, grid, args, options, values, warns: lines("warns") }
+    Case {
+        otherwise: lines("otherwise").pop(),
+        program,
+        simplified,
+        accesses,
+        memory,
+        grid,
+        args,
+        options,
+        values,
+        warns: lines("warns"),
+    }
 }
 
 /// `y 1 2 3*4`.
@@ -274,8 +285,7 @@ fn simplified_kernels_compute_and_fault_the_same() {
 #[test]
 fn the_accesses_of_a_kernel_fault_as_it_does() {
     // Faults of values are missed, and what they lead to may be found in their place.
-    const OF_VALUES: [&str; 10] =
-        ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A025"];
+    const OF_VALUES: [&str; 11] = ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A024", "A025"];
     let faults = fail_tests().into_iter().filter(|(_, id, _)| !is_limit(id)).map(|(_, id, path)| (id, path));
     let (mut partly, whole): (Vec<_>, Vec<_>) = faults.partition(|(id, _)| OF_VALUES.contains(id));
     for (_, path) in whole {
@@ -312,6 +322,9 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         infinite_input: A022 -
         logarithm_of_a_negative: A022 -
         shifted_by_the_width: A023 -
+        offset_cut_to_32_bits: A024 -
+        position_in_bf16: A024 -
+        sum_of_squares_in_halves: A024 -
         mask_left_out: A025 -
     "#]]
     .assert_eq(&found);

@@ -7,8 +7,8 @@ use super::compare::compare;
 use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
-use crate::kernel::{self, Kernel, Sources, Specialization, Verified};
+use crate::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
+use crate::kernel::{self, Kernel, Specialization, Verified};
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
@@ -129,6 +129,7 @@ pub fn options(asked: &Asked, cancel: &Cancel) -> Options {
         fuel: asked.fuel.unwrap_or(plain.fuel),
         memory: asked.memory.unwrap_or(plain.memory),
         cancel: Some(cancel.flag()),
+        checks: if asked.warnings { Checks::watchful() } else { plain.checks },
         ..plain
     }
 }
@@ -145,6 +146,7 @@ fn attempt(run: &mut Run, asked: &Asked, subject: &mut Subject, case: &Case, can
     let report = report?;
     run.programs = report.programs;
     run.instructions = report.instructions;
+    run.findings.extend(report.findings);
     let mut incomplete = Vec::new();
     for (at, param) in program.kernel.params.iter().enumerate().filter(|(at, _)| program.stores[*at]) {
         let Arg::Pointer(view) = &args[at] else { continue };

@@ -54,6 +54,8 @@ pub struct Asked {
     pub dense: bool,
     /// Count what runs cost.
     pub stats: bool,
+    /// Warnings of the emulator, too ([`crate::emulate::Checks::watchful`]).
+    pub warnings: bool,
 }
 
 /// Which configurations of `@triton.autotune` a run takes.

@@ -45,6 +45,7 @@ fn asked(folder: &tempfile::TempDir, text: &str) -> Asked {
         threads: 1,
         dense: false,
         stats: false,
+        warnings: true,
     }
 }
 
@@ -110,8 +111,24 @@ fn wrong_kernels_fail_each_in_its_way() {
             assert!(codes(&report).is_empty(), "{to}: {:?}", codes(&report));
             continue;
         }
-        assert_eq!((codes(&report), report.runs[0].word()), (vec![code], word), "{to}");
+        let errors: Vec<&str> = report.findings().filter(|f| f.is_error()).map(|f| f.code.id).collect();
+        assert_eq!((errors, report.runs[0].word()), (vec![code], word), "{to}");
     }
+}
+
+/// What is only worth a warning ends no run, and is told unless somebody wants faults alone.
+#[test]
+fn warnings_are_told_and_fail_nothing() {
+    let text = format!("{HEAD}{RUN}{ADD}")
+        .replace("x + y, mask", "x / (y * 0), mask")
+        .replace("#   expect: {out_ptr: x_ptr + y_ptr}\n", "");
+    let folder = tempfile::tempdir().unwrap();
+    let asked = asked(&folder, &text);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    assert_eq!((codes(&report), report.runs[0].word()), (vec!["A022"], Word::NotVerified));
+    assert!(report.findings().all(|finding| !finding.is_error()));
+    let report = emulate(&Asked { warnings: false, ..asked }, &Cancel::default()).unwrap();
+    assert!(codes(&report).is_empty());
 }
 
 #[test]
