@@ -61,7 +61,7 @@ pub fn npy_file(choices: &mut Choices<'_>) -> Vec<u8> {
     }
     bytes.extend(header.as_bytes());
     let data = choices.of(&[16, 32, 0, 8, 4, 17]);
-    bytes.extend((0..data).map(|i| i as u8 * 17));
+    bytes.extend((0..data).map(|i| (i as u8).wrapping_mul(17)));
     if choices.one_in(4) { damaged_bytes(&bytes, choices) } else { bytes }
 }
 

@@ -89,17 +89,21 @@ impl Writer<'_, '_> {
                 let upper = self.expressions.choices.of(&["3", "n", "4", "BLOCK", "tl.program_id(0)"]);
                 let range = self.expressions.choices.of(&["range", "tl.static_range", "tl.range"]);
                 let name = self.name();
-                self.line(&format!("for {name} in {range}({}{upper}):", if self.below(3) == 0 { "1, " } else { "" }));
+                let lower = if self.below(3) == 0 { "1, " } else { "" };
+                self.line(&format!("for {name} in {range}({lower}{upper}):"));
                 self.expressions.variables.push(Variable { name, kind: Kind::Int, rank: 0 });
                 self.inside();
             }
             12 => {
                 let name = self.name();
-                self.line(&format!("{name} = {}", self.expressions.choices.of(&["0", "n", "tl.program_id(0)"])));
-                self.line(&format!("while {name} < {}:", self.expressions.choices.of(&["3", "n", "5"])));
+                let first = self.expressions.choices.of(&["0", "n", "tl.program_id(0)"]);
+                let last = self.expressions.choices.of(&["3", "n", "5"]);
+                let step = self.expressions.choices.of(&["1", "2", "n"]);
+                self.line(&format!("{name} = {first}"));
+                self.line(&format!("while {name} < {last}:"));
                 self.expressions.variables.push(Variable { name: name.clone(), kind: Kind::Int, rank: 0 });
                 self.level += 1;
-                self.line(&format!("{name} += {}", self.expressions.choices.of(&["1", "2", "n"])));
+                self.line(&format!("{name} += {step}"));
                 self.level -= 1;
                 self.inside();
             }

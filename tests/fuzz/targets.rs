@@ -217,7 +217,9 @@ fn launch(folder: &Path, text: &[u8], npy: &[u8], tensors: &[u8]) {
 #[test]
 fn launches_by_grammar() {
     let folder = tempfile::tempdir().expect("a folder");
-    let whole = |dtype| decompose::tensor::npy::write(&decompose::tensor::Tensor::zeros(dtype, [8usize]));
+    let whole = |dtype| {
+        decompose::tensor::npy::write(&decompose::tensor::Tensor::zeros(dtype, decompose::shape::Shape::from_slice(&[8])))
+    };
     cases("launches", 300, 160, |tape| {
         let mut choices = Choices::new(tape);
         let text = launches::description(&mut choices);

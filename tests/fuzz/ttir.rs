@@ -224,13 +224,10 @@ impl Writer<'_, '_> {
                 self.define(&format!("tt.splat %{name} : {elem} -> {}", ty.text()), ty.clone())
             }
         };
-        let offset = self.of(&ty.with(self.choices_of_offset()));
+        let integer = self.choices.of(&["i32", "i32", "i64"]);
+        let offset = self.of(&ty.with(integer));
         let types = format!("{}, {}", ty.text(), offset.ty.text());
         (self.define(&format!("tt.addptr %{}, %{} : {types}", base.name, offset.name), ty), pointee)
-    }
-
-    fn choices_of_offset(&mut self) -> &'static str {
-        self.choices.of(&["i32", "i32", "i64"])
     }
 
     fn load(&mut self, shape: &[usize]) {

@@ -49,7 +49,7 @@ pub struct Prepared {
 }
 
 /// The arguments of a description, and the kernel lowered for them.
-pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified<Kernel>)> {
+pub fn lowered(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified<Kernel>)> {
     let description = &case.description;
     let module = subject.module.clone();
     let function = entry::choose(&module, description.kernel.as_deref())?;
@@ -60,14 +60,14 @@ pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified
     let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
     let constexprs = kernel::constexpr_params(&module, &function.name)?;
     let plain = config::not_specialised(sources, function)?;
-    let spec = Specialization { args: resolved.specs(&constexprs, &plain), ..Specialization::default() };
+    let spec = Specialization { args: resolved.specs(&constexprs, &plain), target: kernel::Target::of(asked.target) };
     let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
 }
 
 /// Lowers the kernel and fills memory.
 pub fn prepare(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<Prepared> {
-    let (resolved, kernel) = lowered(subject, case)?;
+    let (resolved, kernel) = lowered(asked, subject, case)?;
     let program = Program::compile(&kernel)?;
     let memory = memory(&resolved, &program, asked.seed)?;
     let args = program.kernel.params.iter().map(|param| argument(&resolved, &param.name)).collect::<Result<Vec<Arg>>>()?;

@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def gather(x_ptr, y_ptr):
     at = tl.arange(0, 16)
-    row = tl.load(x_ptr + at).to(tl.int32)
+    row = tl.load(x_ptr + at).to(tl.int32)  #~ A024
     tl.store(y_ptr + at, row)

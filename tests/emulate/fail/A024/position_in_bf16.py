@@ -9,4 +9,4 @@ import triton.language as tl
 def positions(y_ptr, n):
     at = tl.program_id(0) * 64 + tl.arange(0, 64)
     # From 257 on only every second position has a number of its own.
-    tl.store(y_ptr + at, at.to(tl.bfloat16), mask=at < n)
+    tl.store(y_ptr + at, at.to(tl.bfloat16), mask=at < n)  #~ A024
