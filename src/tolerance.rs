@@ -223,7 +223,12 @@ pub fn function_error(op: Unary, a: f64, v: f64) -> f64 {
         // Through one exponential, whose argument is bounded where the result is not saturated.
         Unary::Tanh => 16.0 * UNIT,
         Unary::Erf => 8.0 * UNIT,
-        Unary::Sigmoid => UNIT * v.abs() * (8.0 + 2.0 * a.abs()) + half_ulp(0.0, DType::F32),
+        Unary::Sigmoid => {
+            let relative = UNIT * (8.0 + 2.0 * a.abs());
+            // 1 / (1 + e^−a) is 0 where e^−a is beyond fp32, though what it stands for may be a number still.
+            let lost = if v * f32::MAX as f64 <= 1.0 + relative { v } else { 0.0 };
+            v.abs() * relative + lost + half_ulp(0.0, DType::F32)
+        }
     }
 }
 
@@ -271,6 +276,16 @@ mod tests {
         assert_eq!(ulps(f64::NAN, 1.0, DType::F32), f64::INFINITY);
         assert_eq!(ulps(5.0, 2.0, DType::I64), 3.0);
         assert_eq!(half_ulp(1.0, DType::F32), UNIT);
+    }
+
+    #[test]
+    fn a_sigmoid_may_be_0_where_its_exponential_overflows() {
+        let sigmoid = |a: f64| 1.0 / (1.0 + (-a).exp());
+        let computed = |a: f64| (1.0 / (1.0 + (-a as f32).exp())) as f64;
+        for a in [-80.0, -88.0, -88.7, -88.722, -88.723, -88.73, -89.0, -100.0, -103.0, -104.0, -700.0] {
+            assert!((computed(a) - sigmoid(a)).abs() <= function_error(Unary::Sigmoid, a, sigmoid(a)), "{a}");
+        }
+        assert!(function_error(Unary::Sigmoid, -88.0, sigmoid(-88.0)) < sigmoid(-88.0) / 1e4);
     }
 
     #[test]

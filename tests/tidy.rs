@@ -6,6 +6,8 @@
 
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/language.rs"]
+mod language;
 #[path = "tidy/scan.rs"]
 mod scan;
 

@@ -19,6 +19,7 @@ What it does not measure: whether the IR is right (tests of values do), and kern
 import argparse
 import ast
 import collections
+import functools
 import json
 import pathlib
 import re
@@ -204,6 +205,13 @@ def literal(node):
         return False, None
 
 
+@functools.cache
+def launches(module):
+    """`kernel[grid](…)`, wherever it stands in a module."""
+    return [node for node in ast.walk(module) if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)]
+
+
+@functools.cache
 def known_values(kernel):
     """Constexprs that the file says: a literal Config, or a literal at a launch."""
     known = {}
@@ -214,8 +222,8 @@ def known_values(kernel):
                     ok, constant = literal(value)
                     if key is not None and ok and isinstance(key, ast.Constant):
                         known.setdefault(key.value, constant)
-    for node in ast.walk(kernel.module):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript) and last(node.func.value) == kernel.name:
+    for node in launches(kernel.module):
+        if last(node.func.value) == kernel.name:
             pairs = [(k.arg, k.value) for k in node.keywords if k.arg]
             pairs += [(p.arg, a) for p, a in zip(kernel.params, node.args) if not isinstance(a, ast.Starred)]
             for name, value in pairs:
@@ -259,6 +267,7 @@ def guess_constexpr(name, attempt):
     return attempt["size"]
 
 
+@functools.cache
 def compared(kernel, name):
     """Literals that a parameter is compared with: the values that it is meant to take."""
     values = []
@@ -273,6 +282,7 @@ def compared(kernel, name):
     return values
 
 
+@functools.cache
 def indexed(kernel, name):
     """Whether a parameter is a tuple: subscripted by an integer."""
     for node in ast.walk(kernel.function):
@@ -282,6 +292,7 @@ def indexed(kernel, name):
     return False
 
 
+@functools.cache
 def rank(kernel, name):
     """Axes of a descriptor: as many as the offsets of an access."""
     for node in ast.walk(kernel.function):
@@ -390,7 +401,7 @@ def main():
         if kernel.text not in texts:
             texts.add(kernel.text)
             unique.append(kernel)
-    memo, failures = {}, {}
+    memo, failures, lowered_with, not_run = {}, {}, {}, {}
     waiting = sorted(unique, key=lambda k: str(k.path))
     if options.again:
         before = json.loads(pathlib.Path(options.again).read_text())
@@ -398,18 +409,22 @@ def main():
         waiting = [k for k in waiting if (k.library, str(k.path.relative_to(k.root)), k.name) in failed]
     for attempt in ATTEMPTS:
         requests = [
-            {"file": str(k.path), "entry": k.name, "args": specification(k, helpers_of[k.library], memo, attempt)} for k in waiting
+            {"file": str(k.path), "entry": k.name, "args": specification(k, helpers_of[k.library], memo, attempt), "program": True}
+            for k in waiting
         ]
         answers = ask(options.decompose, requests)
         still = []
         for kernel, request, answer in zip(waiting, requests, answers):
             if answer["ok"]:
                 failures.pop(id(kernel), None)
+                lowered_with[id(kernel)] = request["args"]
+                if answer["program"] is not True:
+                    not_run[id(kernel)] = answer["program"]
                 continue
             still.append(kernel)
             failures.setdefault(id(kernel), []).append((answer["code"], answer["message"], answer.get("file"), answer.get("line"), request["args"]))
         waiting = still
-    report, why = [], collections.Counter()
+    report, why, cannot = [], collections.Counter(), collections.Counter()
     total, good = collections.Counter(), collections.Counter()
     for kernel in unique:
         total[kernel.library] += 1
@@ -424,6 +439,10 @@ def main():
             why[(code, best)] += 1
         else:
             good[kernel.library] += 1
+            entry["args"] = lowered_with[id(kernel)]
+            if id(kernel) in not_run:
+                entry["emulator"] = not_run[id(kernel)]
+                cannot[(not_run[id(kernel)]["code"], construct(not_run[id(kernel)]["message"]))] += 1
         report.append(entry)
     print(f"{'library':24} {'lowered':>8} {'of':>6} {'%':>6}")
     for library in total:
@@ -431,6 +450,9 @@ def main():
     lowered, count = sum(good.values()), sum(total.values())
     print(f"{'all':24} {lowered:8} {count:6} {100 * lowered / max(count, 1):6.1f}\n")
     for (code, text), n in why.most_common(options.show):
+        print(f"{n:4}  {code}  {text}")
+    print(f"\nlowered, and not run by the emulator: {sum(cannot.values())}")
+    for (code, text), n in cannot.most_common(options.show):
         print(f"{n:4}  {code}  {text}")
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(report, indent=1))

@@ -251,8 +251,11 @@ pub struct VerifyArgs {
 #[derive(Args, Debug)]
 pub struct EmulateArgs {
     /// A file with kernels (.py)
-    #[arg(value_name = "KERNEL", required_unless_present = "lower_batch")]
+    #[arg(value_name = "KERNEL", required_unless_present_any = ["lower_batch", "recording"])]
     pub kernel: Option<PathBuf>,
+    /// Replay a launch that tools/record_launches.py recorded, or all below a folder, and compare with what the device wrote
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kernel", "entry", "run", "args", "grid", "expect", "save", "config", "target", "dense", "stats", "trace", "show", "step", "lower", "lower_batch", "dump"])]
+    pub recording: Option<PathBuf>,
     /// Which kernel of the file [default: every one that a launch is described of]
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,

@@ -96,6 +96,13 @@ impl<'a> Executor<'a> {
         self.samples
     }
 
+    /// The same, but whole numbers may wrap around their types.
+    pub fn wrapping(&self) -> Executor<'a> {
+        let mut checks = self.checks;
+        checks.emulator.wrapped = false;
+        Executor::new(self.modules, self.options.clone()).judged_by(checks).sampling(self.samples)
+    }
+
     /// Adds the allocation's buffer: storages of a trace are buffers of the memory, by number.
     pub fn allocate(&self, memory: &mut Memory, trace: &Trace, event: &Event) {
         let Event::Alloc { storage, dtype, len, fill, .. } = event else { return };

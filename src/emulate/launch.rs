@@ -146,6 +146,31 @@ impl Default for Checks {
 }
 
 impl Checks {
+    /// None at all: what a kernel computes where something was found already.
+    pub const NONE: Checks = Checks {
+        bounds: false,
+        poison: false,
+        uninitialised: false,
+        races: false,
+        overlap: false,
+        division: false,
+        wrapped: false,
+        read_only: false,
+        deadlock: false,
+        exchange: false,
+        hints: false,
+        assumptions: false,
+        mixed: false,
+        shift: false,
+        alignment: false,
+        order: false,
+        births: false,
+        masks: false,
+        dead_stores: false,
+        asserts: false,
+        coverage: false,
+    };
+
     /// Warnings, too.
     pub fn watchful() -> Checks {
         Checks { order: true, births: true, casts: true, masks: true, dead_stores: true, ..Checks::default() }
@@ -177,7 +202,11 @@ impl Default for Options {
         Options {
             threads: 1,
             dense: false,
+<<<<<<< HEAD
             fuel: 1 << 32,
+=======
+            fuel: 1 << 40,
+>>>>>>> main
             memory: 1 << 30,
             checks: Checks::default(),
             reverse: false,

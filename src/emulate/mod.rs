@@ -23,6 +23,7 @@ pub mod memory;
 pub mod observe;
 pub mod ptx;
 pub mod replay;
+pub mod running_error;
 pub mod schedule;
 pub mod simd;
 pub mod stats;

@@ -57,9 +57,9 @@ pub fn read(module: &Module, folder: &Path) -> Result<Vec<Description>> {
     Ok(runs)
 }
 
-/// A comment without its `#`.
+/// A comment without its `#`, or the slashes that IR has in its place.
 fn body<'m>(module: &'m Module, comment: &Comment) -> &'m str {
-    module.file.slice(comment.span).trim_start_matches('#')
+    module.file.slice(comment.span).trim_start_matches(['#', '/'])
 }
 
 /// Whether a comment goes on with the run of the one before: on the next line, indented or empty.

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::diag::{Diagnostic, Place, Result, codes};
+use crate::emulate::Program;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
-use crate::source::SourceFile;
-use crate::syntax::ast::Module;
-use crate::syntax::{Constant, parse_module};
+use crate::pipeline::compiled;
+use crate::syntax::Constant;
 
 /// One kernel to lower.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Request {
     /// The only kernel of the file when `None`.
     pub entry: Option<String>,
     pub args: Vec<(String, ArgSpec)>,
+    /// Whether the emulator shall say, too, if it can run the kernel.
+    pub program: bool,
 }
 
 /// Reads files with what they import, and keeps the last.
@@ -30,37 +32,23 @@ pub struct Lowerer {
     last: Option<(PathBuf, Sources)>,
 }
 
-/// A kernel file, parsed.
-///
-/// # Errors
-/// U002 when it cannot be read or is no text, S001 when it is no Python; U006 for a file that is read some other day.
-pub fn read(path: &Path) -> Result<Module> {
-    let name = path.display().to_string();
-    if path.extension().is_some_and(|extension| extension == "ttir") {
-        let error = Diagnostic::new(&codes::NOT_OFFERED, "emulating TTIR is not offered yet").in_file(name);
-        return Err(Box::new(error.help("name the Python file that it was compiled from")));
-    }
-    let bytes =
-        std::fs::read(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, format!("is no text: {e}")).in_file(&name)))?;
-    parse_module(&SourceFile::new(name, text))
-}
-
-/// A kernel file with what it imports, ready to be lowered. Errors: as [`read`].
-pub fn sources(path: &Path) -> Result<Sources> {
-    if path.extension().is_some_and(|extension| extension == "ttir") {
-        return read(path).map(Sources::single);
-    }
-    Sources::open(path, None)
+/// The text of a kernel file. Errors: U002 when it cannot be read or is no text.
+pub fn text(path: &Path) -> Result<String> {
+    let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(path.display().to_string()));
+    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
+    String::from_utf8(bytes).map_err(|e| unreadable(format!("is no text: {e}")))
 }
 
 impl Lowerer {
     /// Lowers one kernel; its name comes first, as far as it is known.
     pub fn lower(&mut self, request: &Request) -> (String, Result<Verified<Kernel>>) {
         let asked = request.entry.clone().unwrap_or_default();
+        if compiled::is_ir(&request.file) {
+            let kernel = compiled::read(&request.file);
+            return (kernel.as_ref().map_or(asked, |kernel| kernel.name.to_string()), kernel);
+        }
         if self.last.as_ref().is_none_or(|(path, _)| *path != request.file) {
-            match sources(&request.file) {
+            match Sources::open(&request.file, None) {
                 Ok(sources) => self.last = Some((request.file.clone(), sources)),
                 Err(error) => return (asked, Err(error)),
             }
@@ -89,8 +77,8 @@ pub fn request(line: &str) -> Result<Request> {
     let refuse = |what: String| Box::new(Diagnostic::new(&codes::USAGE, format!("{what}: {line}")));
     let value: Value = serde_json::from_str(line).map_err(|error| refuse(format!("a request is no JSON ({error})")))?;
     let Value::Object(fields) = value else { return Err(refuse("a request is no JSON object".to_owned())) };
-    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "id"].contains(&key.as_str())) {
-        return Err(refuse(format!("a request has file, entry, args and id, not `{other}`")));
+    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "program", "id"].contains(&key.as_str())) {
+        return Err(refuse(format!("a request has file, entry, args, program and id, not `{other}`")));
     }
     let file = fields.get("file").and_then(Value::as_str).ok_or_else(|| refuse("a request names no `file`".to_owned()))?;
     let nothing = Map::new();
@@ -107,7 +95,8 @@ pub fn request(line: &str) -> Result<Request> {
         Ok((name.clone(), spec))
     });
     let entry = fields.get("entry").and_then(Value::as_str).map(str::to_owned);
-    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()? })
+    let program = fields.get("program").and_then(Value::as_bool).unwrap_or(false);
+    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()?, program })
 }
 
 fn constant(value: &Value) -> Option<Constant> {
@@ -138,12 +127,25 @@ pub fn answer<T>(kernel: &str, outcome: &Result<T>) -> Value {
     }
 }
 
+/// Whether the emulator can run a kernel: true, or the code and the message that say why not.
+fn program(kernel: &Verified<Kernel>) -> Value {
+    match catch_unwind(AssertUnwindSafe(|| Program::compile(kernel))) {
+        Ok(Ok(_)) => Value::Bool(true),
+        Ok(Err(error)) => json!({"code": error.code.id, "message": error.message}),
+        Err(_) => json!({"code": codes::INTERNAL.id, "message": "preparing the kernel for the emulator panics"}),
+    }
+}
+
 /// Answers one line of a batch; an `id` of the request stands in the answer.
 pub fn answer_line(lowerer: &mut Lowerer, line: &str) -> Value {
     let mut answered = match request(line) {
         Ok(request) => {
             let (kernel, outcome) = lowerer.lower(&request);
-            answer(&kernel, &outcome)
+            let mut answered = answer(&kernel, &outcome);
+            if let (true, Ok(lowered)) = (request.program, &outcome) {
+                answered["program"] = program(lowered);
+            }
+            answered
         }
         Err(error) => answer::<()>("", &Err(error)),
     };
@@ -195,14 +197,19 @@ mod tests {
                     @triton.jit\ndef bad(x):\n    tl.store(x, nothing)\n";
         std::fs::write(&path, text).unwrap();
         let mut lowerer = Lowerer::default();
-        let mut ask = |entry: &str, args: &str| {
+        let ask = |lowerer: &mut Lowerer, entry: &str, args: &str| {
             let line = format!(r#"{{"file": {:?}, "entry": "{entry}", "args": {{{args}}}}}"#, path.display().to_string());
-            answer_line(&mut lowerer, &line)
+            answer_line(lowerer, &line)
         };
-        assert_eq!(ask("k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
-        assert_eq!(ask("k", r#""x": "*f32""#)["code"], "K007");
-        let bad = ask("bad", r#""x": "*f32""#);
+        assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32", "n": "f32""#), json!({"kernel": "k", "ok": true}));
+        assert_eq!(ask(&mut lowerer, "k", r#""x": "*f32""#)["code"], "K007");
+        let line = format!(
+            r#"{{"file": {:?}, "entry": "k", "args": {{"x": "*f32", "n": "f32"}}, "program": true}}"#,
+            path.display().to_string()
+        );
+        assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "program": true}));
+        let bad = ask(&mut lowerer, "bad", r#""x": "*f32""#);
         assert_eq!((&bad["line"], &bad["ok"]), (&json!(10), &json!(false)), "{bad}");
-        assert_eq!(ask("none", "")["code"], "K004");
+        assert_eq!(ask(&mut lowerer, "none", "")["code"], "K004");
     }
 }

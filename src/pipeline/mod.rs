@@ -4,6 +4,7 @@
 //! A stage that cannot serve a node reports it and goes on with the rest; only what makes the whole
 //! meaningless (an unreadable file, a folder in the way) ends a run.
 
+pub mod compiled;
 mod data;
 pub mod emulate;
 mod judge;
@@ -13,6 +14,7 @@ mod observe;
 mod operators;
 mod options;
 mod repeat;
+pub mod replay;
 mod report;
 mod seeds;
 mod verdicts;

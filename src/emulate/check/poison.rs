@@ -43,6 +43,7 @@ pub fn watched(checks: Checks) -> u8 {
 }
 
 fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: String, at: &Instruction) -> Diagnostic {
+    let stored = by_use == &codes::POISON_STORED;
     let flags = flags & watched(machine.launch.checks);
     let (code, help) = if flags & taint::DIVIDED_BY_ZERO != 0 {
         (&codes::DIVISION_BY_ZERO, "make the divisor non-zero in every lane whose result is used, or mask those lanes off")
@@ -52,6 +53,8 @@ fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: Strin
         (&codes::SHIFT_RANGE, "keep the distance below the width of the type: mask the lanes off, or shift in a wider type")
     } else if flags & taint::POISON != 0 {
         (by_use, "give the load an `other` value, or use the same mask where its lanes are used")
+    } else if stored {
+        (&codes::INTEGER_WRAPPED, "compute the value in 64 bits: cast an operand with `.to(tl.int64)`, and do not narrow it before the store")
     } else {
         (&codes::INTEGER_WRAPPED, "compute the offset in 64 bits: cast a factor with `.to(tl.int64)`")
     };

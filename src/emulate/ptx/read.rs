@@ -124,6 +124,10 @@ impl Reader {
             }
         };
         let (name, operands) = rest.split_once(' ').unwrap_or((rest, ""));
+        // Launches follow each other here: no earlier grid is waited for, no later one let in.
+        if matches!(name, "griddepcontrol.wait" | "griddepcontrol.launch_dependents") && operands.is_empty() {
+            return Ok(None);
+        }
         let words: Vec<&str> = name.split('.').collect();
         let opcode = opcode(&words).ok_or_else(|| format!("the PTX instruction `{name}`"))?;
         let mut list = split_operands(operands)?;
@@ -256,6 +260,13 @@ mod tests {
         assert_eq!(refused("mov.b32 $0, $1;", "=x,r"), "the constraint `=x`");
         assert_eq!(refused("mov.b32 $0, $1", "=r,r"), "`mov.b32 $0, $1` without a semicolon");
         assert_eq!(refused("ld.global.f32 $0, [$1];", "=f,l"), "the PTX instruction `ld.global.f32`");
+    }
+
+    #[test]
+    fn earlier_grids_are_not_waited_for() {
+        let ptx = read("griddepcontrol.wait; // dummy $0", "=r").unwrap();
+        assert_eq!((ptx.statements.len(), ptx.outputs), (0, 1));
+        assert!(read("griddepcontrol.wait $0;", "=r").is_err());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::path::Path;
 use super::*;
 use crate::diag::render::render;
 use crate::dtype::DType;
-use crate::kernel::{ArgSpec, Kernel, Specialization, Verified};
+use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::shape::{Shape, contiguous_strides};
 use crate::source::SourceFile;
 use crate::syntax::{eval, parse_expression, parse_module};
@@ -49,12 +49,21 @@ pub fn try_compile(name: &str, text: &str, request: &str) -> diag::Result<Progra
 
 /// The specialised kernel of a request.
 pub fn kernel(name: &str, text: &str, request: &str) -> diag::Result<Verified<Kernel>> {
-    let file = SourceFile::new(name, text);
+    let (entry, spec) = specialization(request);
+    crate::kernel::compile(&parse_module(&SourceFile::new(name, text))?, entry, &spec)
+}
+
+/// The same for a file that imports others beside it.
+pub fn beside(path: &Path, request: &str) -> diag::Result<Verified<Kernel>> {
+    let (entry, spec) = specialization(request);
+    crate::kernel::compile_sources(&mut Sources::open(path, None)?, entry, &spec)
+}
+
+fn specialization(request: &str) -> (&str, Specialization) {
     let mut words = request.split_whitespace();
     let entry = words.next().unwrap();
     let args = words.map(|word| word.split_once('=').unwrap()).map(|(name, value)| (name.to_owned(), spec(value)));
-    let spec = Specialization { args: args.collect(), ..Specialization::default() };
-    crate::kernel::compile(&parse_module(&file)?, entry, &spec)
+    (entry, Specialization { args: args.collect(), ..Specialization::default() })
 }
 
 fn spec(text: &str) -> ArgSpec {

@@ -1,7 +1,7 @@
 //! Calls: argument binding, inlining of `@triton.jit` helpers, dispatch to the builtins.
 
 use super::builtins::Builtin;
-use super::types::Scalar;
+use super::types::{Scalar, Ty};
 use super::value::{Scope, Val};
 use super::{Frame, Lower, dialect};
 use crate::diag::Result;
@@ -85,7 +85,7 @@ impl<'a> Lower<'a, '_> {
                 positional.insert(0, Arg { val: *object, span: func.span });
                 self.call_builtin(span, builtin, positional, named)
             }
-            Val::TypeMethod(scalar, name) => self.type_method(span, scalar, &name),
+            Val::TypeMethod(ty, name) => self.type_method(span, &ty, &name),
             Val::TextMethod(text, name) => self.text_method(span, &text, &name, &positional, &named),
             Val::Host(function) => self.call_host(span, function, positional, named),
             Val::Path(path) if path == "triton.language.dtype" => self.dtype_call(span, &positional),
@@ -233,11 +233,12 @@ impl<'a> Lower<'a, '_> {
         Ok(scope)
     }
 
-    fn type_method(&mut self, span: Span, scalar: Scalar, name: &str) -> Result<Val<'a>> {
+    fn type_method(&mut self, span: Span, ty: &Ty, name: &str) -> Result<Val<'a>> {
+        let scalar = ty.scalar;
         let is = |dtype: DType| scalar == Scalar::Num(dtype);
         let answer = match name {
-            "always" => true,
-            "never" | "is_block" => false,
+            "get_block_shapes" => return Ok(Val::Tuple(ty.shape.iter().map(|&n| Val::int(n as i64)).collect())),
+            "is_block" => ty.is_block(),
             "is_floating" => scalar.is_float(),
             "is_int" => scalar.is_int(),
             "is_int_signed" => scalar.is_int() && !scalar.is_unsigned(),

@@ -188,7 +188,7 @@ impl<'a> Lower<'a, '_> {
                 "element_ty" if ty.is_block() => Ok(Val::Type(ty.scalar)),
                 "shape" => Ok(Val::Tuple(ty.shape.iter().map(|&n| Val::int(n as i64)).collect())),
                 "numel" => Ok(Val::int(ty.shape.iter().product::<usize>() as i64)),
-                "is_block" => Ok(Val::TypeMethod(ty.scalar, if ty.is_block() { "always" } else { "never" }.to_owned())),
+                "is_block" | "get_block_shapes" => Ok(Val::TypeMethod(ty.clone(), name.to_owned())),
                 _ => self.type_attribute(span, ty.scalar, name),
             },
             Val::Const(_) if name == "value" => Ok(value),
@@ -237,7 +237,7 @@ impl<'a> Lower<'a, '_> {
             ("primitive_bitwidth" | "int_bitwidth", _) => Ok(Val::int(i64::from(scalar.bits()))),
             ("itemsize", _) => Ok(Val::int(i64::from(scalar.bits() / 8))),
             ("name", _) => Ok(Val::Const(Constant::Str(scalar.short_name()))),
-            (_, _) if name.starts_with("is_") => Ok(Val::TypeMethod(scalar, name.to_owned())),
+            (_, _) if name.starts_with("is_") => Ok(Val::TypeMethod(Ty::scalar(scalar), name.to_owned())),
             _ => Err(self.unsupported(span, format!("attribute `{name}` of a type"))),
         }
     }

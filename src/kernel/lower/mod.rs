@@ -104,12 +104,14 @@ pub struct Target {
     pub dot_precision: DotPrecision,
     /// Whether blocks must have powers of two as sizes (CUDA and HIP; not Ascend).
     pub power_of_two: bool,
+    /// What `tl.extra.cuda.num_warps()` answers: the launch option.
+    pub num_warps: u32,
 }
 
 impl Default for Target {
     /// CUDA.
     fn default() -> Target {
-        Target { dot_precision: DotPrecision::Tf32, power_of_two: true }
+        Target { dot_precision: DotPrecision::Tf32, power_of_two: true, num_warps: 4 }
     }
 }
 

@@ -54,8 +54,8 @@ pub enum Val<'a> {
     Method(Box<Val<'a>>, &'static Builtin),
     /// A method of a string.
     TextMethod(String, String),
-    /// A question to a type: `x.dtype.is_floating`.
-    TypeMethod(Scalar, String),
+    /// A question to a type: `x.dtype.is_floating`, `x.type.get_block_shapes`.
+    TypeMethod(Ty, String),
     /// A module or something in it that is not resolved yet, by its full dotted name.
     Path(String),
     /// `a:b:c` in a subscript; the bounds that are not None.

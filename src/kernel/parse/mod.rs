@@ -425,6 +425,8 @@ impl<'t> Parser<'t> {
                 self.poison.extend(names.into_iter().map(|name| name.name.to_owned()));
                 return self.skip_location();
             }
+            // Launches follow each other here: no earlier grid is waited for, no later one let in.
+            "tt.grid_dependency_wait" | "tt.grid_dependency_launch_dependents" => return self.skip_location(),
             // What a kernel prints changes nothing in memory.
             "tt.print" => {
                 self.string()?;

@@ -11,9 +11,11 @@
 //! is neither dropped nor made, since it is a fault. Code is not moved: the emulator hoists for
 //! itself. The IR before these passes is what compares with Triton's, operation by operation.
 //!
-//! [`addresses()`] is another kind of pass: it keeps the accesses of a kernel and drops its values.
+//! [`addresses()`] is another kind of pass: it keeps the accesses of a kernel and drops its values. [`combine()`] is a
+//! third: what Triton's compiler does to values, and users do not expect.
 
 mod addresses;
+mod combine;
 mod drop_dead;
 mod fold;
 mod share;
@@ -21,6 +23,7 @@ mod share;
 use std::collections::HashMap;
 
 pub use addresses::addresses;
+pub use combine::combine;
 
 use super::ir::{Inst, InstKind, IntBinary, Kernel, Literal, Value};
 use super::verify::{Verified, verify};

@@ -4,17 +4,20 @@
 use std::path::Path;
 
 use super::Asked;
+use super::config::Subject;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::launch::description::{
     Argument, Description, Expect, Expected, Expression, Given, argument_at, read as read_descriptions, tensor_file,
 };
 use crate::launch::{comments, entry, template};
+use crate::pipeline::compiled;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::Module;
 use crate::syntax::yaml;
 
 /// The runs, each with its kernel's name.
-pub fn descriptions(asked: &Asked, module: &Module) -> Result<Vec<Description>> {
+pub fn descriptions(asked: &Asked, subject: &Subject) -> Result<Vec<Description>> {
+    let module: &Module = &subject.module;
     let mut found = match &asked.runs {
         Some(path) => from_file(path)?,
         None => comments::read(module, asked.file.parent().unwrap_or(Path::new("")))?,
@@ -31,7 +34,7 @@ pub fn descriptions(asked: &Asked, module: &Module) -> Result<Vec<Description>> 
         found.retain(|description| description.kernel.as_ref() == Some(wanted));
     }
     if found.is_empty() {
-        return Err(nothing(asked, module));
+        return Err(nothing(asked, subject));
     }
     for description in &mut found {
         override_by(description, asked)?;
@@ -62,14 +65,18 @@ fn bare(module: &Module) -> Description {
 }
 
 /// Nothing describes a launch: what is missing, to paste.
-fn nothing(asked: &Asked, module: &Module) -> Box<Diagnostic> {
+fn nothing(asked: &Asked, subject: &Subject) -> Box<Diagnostic> {
+    let module: &Module = &subject.module;
     let function = match entry::choose(module, asked.entry.as_deref()) {
         Ok(function) => function,
         Err(error) => return error,
     };
     let message = format!("nothing describes a launch of `{}`", function.name);
     let error = Diagnostic::new(&codes::LAUNCH_INCOMPLETE, message).at(&module.file, function.name_span);
-    let text = template::text(module, function);
+    let text = match &subject.compiled {
+        Some(kernel) => compiled::template(kernel),
+        None => template::text(module, function),
+    };
     Box::new(error.help(format!("put a description above the kernel, with sizes and types of yours:\n{}", text.trim_end())))
 }
 

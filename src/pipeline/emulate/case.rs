@@ -7,14 +7,19 @@ use super::compare::compare;
 use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
+<<<<<<< HEAD
 use crate::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
 use crate::kernel::{self, Kernel, Specialization, Verified};
+=======
+use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
+use crate::kernel::{self, Kernel, Specialization, Target, Verified};
+>>>>>>> main
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
 use crate::launch::formula::{Inputs, tensors_of};
 use crate::launch::resolve::{Besides, Operand, Resolved, Scope, Value, resolve};
-use crate::pipeline::Cancel;
+use crate::pipeline::{Cancel, compiled};
 use crate::syntax::Constant;
 use crate::tensor::Tensor;
 
@@ -58,9 +63,19 @@ pub fn lowered(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<(Res
     let sources = &mut subject.sources;
     let mut computed = |scope: &Scope| config::heuristics(sources, &function.name, scope);
     let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
+    if let Some(kernel) = &subject.compiled {
+        compiled::agree(kernel, &resolved, description)?;
+        return Ok((resolved, kernel.clone()));
+    }
     let constexprs = kernel::constexpr_params(&module, &function.name)?;
     let plain = config::not_specialised(sources, function)?;
+<<<<<<< HEAD
     let spec = Specialization { args: resolved.specs(&constexprs, &plain), target: kernel::Target::of(asked.target) };
+=======
+    let num_warps = case.config.as_ref().and_then(|config| config.num_warps).and_then(|n| u32::try_from(n).ok());
+    let target = Target { num_warps: num_warps.unwrap_or(Target::default().num_warps), ..Target::default() };
+    let spec = Specialization { args: resolved.specs(&constexprs, &plain), target };
+>>>>>>> main
     let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
 }
@@ -70,7 +85,14 @@ pub fn prepare(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<Prep
     let (resolved, kernel) = lowered(asked, subject, case)?;
     let program = Program::compile(&kernel)?;
     let memory = memory(&resolved, &program, asked.seed)?;
-    let args = program.kernel.params.iter().map(|param| argument(&resolved, &param.name)).collect::<Result<Vec<Arg>>>()?;
+    let args = program.kernel.params.iter().map(|param| {
+        let float = program.kernel.ty(param.value).elem.is_float();
+        argument(&resolved, &param.name).map(|arg| match arg {
+            Arg::Int(value) if float => Arg::Float(value as f64),
+            arg => arg,
+        })
+    });
+    let args = args.collect::<Result<Vec<Arg>>>()?;
     Ok(Prepared { resolved, program, memory, args })
 }
 

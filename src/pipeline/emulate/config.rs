@@ -3,15 +3,17 @@
 //! A run takes the configuration that is asked for, or each; where nothing is asked, the first, unless its description says all
 //! that configurations say. Heuristics are computed from the arguments, as Triton does at a launch.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::ConfigChoice;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::kernel::lower::decorators::{Config, Meta, decorators, heuristics as compute};
-use crate::kernel::{ArgSpec, Sources};
+use crate::kernel::{ArgSpec, Kernel, Sources, Verified};
 use crate::launch::description::Description;
 use crate::launch::resolve::{Scope, Value};
 use crate::launch::{entry, signature};
+use crate::pipeline::compiled;
 use crate::syntax::Constant;
 use crate::syntax::ast::{FunctionDef, Module};
 
@@ -19,6 +21,21 @@ use crate::syntax::ast::{FunctionDef, Module};
 pub struct Subject {
     pub module: Arc<Module>,
     pub sources: Sources,
+    /// The kernel, where the file is a compiler's IR.
+    pub compiled: Option<Verified<Kernel>>,
+}
+
+impl Subject {
+    /// Reads a file. Errors: as [`Sources::open`] and [`compiled::read`].
+    pub fn open(path: &Path) -> Result<Subject> {
+        let (sources, compiled) = if compiled::is_ir(path) {
+            let kernel = compiled::read(path)?;
+            (Sources::single(compiled::module(&kernel)), Some(kernel))
+        } else {
+            (Sources::open(path, None)?, None)
+        };
+        Ok(Subject { module: Arc::new(sources.module().clone()), sources, compiled })
+    }
 }
 
 /// A description, with one configuration.

@@ -17,7 +17,6 @@ pub mod stats;
 pub mod trace;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::{Cancel, Outcome};
 use crate::conform::compare::Comparison;
@@ -28,6 +27,7 @@ use crate::kernel::{Kernel, Verified};
 use crate::lint;
 use crate::target::Target;
 use crate::tensor::Tensor;
+pub(super) use config::not_specialised;
 use config::{Case, Subject};
 
 /// What is asked for.
@@ -156,9 +156,8 @@ pub fn emulate(asked: &Asked, cancel: &Cancel) -> Outcome<Report> {
 
 /// The file, and every run of it.
 fn cases(asked: &Asked) -> Outcome<(Subject, Vec<Case>)> {
-    let sources = super::lower::sources(&asked.file).map_err(super::one)?;
-    let mut subject = Subject { module: Arc::new(sources.module().clone()), sources };
-    let descriptions = asked::descriptions(asked, &subject.module).map_err(super::one)?;
+    let mut subject = Subject::open(&asked.file).map_err(super::one)?;
+    let descriptions = asked::descriptions(asked, &subject).map_err(super::one)?;
     let mut cases = Vec::new();
     for description in descriptions {
         cases.extend(config::cases(&mut subject, description, asked.config).map_err(super::one)?);

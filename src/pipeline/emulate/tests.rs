@@ -391,3 +391,40 @@ fn helpers_of_files_beside_the_kernel_are_run() {
     let report = emulate(&asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
     assert!(report.fully_verified(), "{:?}", codes(&report));
 }
+
+/// The kernel of `ADD` as IR, below these lines.
+fn compiled(folder: &tempfile::TempDir, lines: &str) -> Asked {
+    let python = asked(folder, &format!("{HEAD}{RUN}{ADD}"));
+    let (_, kernel) = kernels(&python).unwrap().remove(0);
+    let file = folder.path().join("k.ttir");
+    std::fs::write(&file, format!("{lines}{}\n", *kernel)).unwrap();
+    Asked { file, ..python }
+}
+
+#[test]
+fn a_compiled_kernel_is_run_as_its_python_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = RUN.replace("\n#", "\n//").replacen('#', "//", 1);
+    let report = emulate(&compiled(&folder, &lines), &Cancel::default()).unwrap();
+    assert!(report.fully_verified(), "{:?}", codes(&report));
+    let python = clean(&format!("{HEAD}{RUN}{ADD}"));
+    let outputs = |report: &Report| report.runs[0].outputs.iter().map(|(name, t)| (name.clone(), t.clone())).collect::<Vec<_>>();
+    assert_eq!(outputs(&report), outputs(&python));
+    assert_eq!((report.runs[0].name.as_str(), report.runs[0].kernel.as_str()), ("a tail", "add"));
+}
+
+#[test]
+fn arguments_of_a_compiled_kernel_are_of_its_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |lines: &str| {
+        let said = match emulate(&compiled(&folder, lines), &Cancel::default()) {
+            Ok(report) => report.findings().map(|found| render(found, false)).collect::<String>(),
+            Err(found) => render(&found[0], false),
+        };
+        said.replace(&folder.path().display().to_string(), "")
+    };
+    let lines = RUN.replace("\n#", "\n//").replacen('#', "//", 1);
+    expect_test::expect![[""]].assert_eq(&told(&lines.replace("y_ptr: f32[n]", "y_ptr: f16[n]")));
+    expect_test::expect![[""]].assert_eq(&told(&lines.replace("n: 1000", "n: 5000000000")));
+    expect_test::expect![[""]].assert_eq(&told("// A comment.\n"));
+}

@@ -42,9 +42,12 @@ impl Program {
     /// Compiles a kernel: a fraction of a millisecond.
     ///
     /// # Errors
-    /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place.
+    /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place; what
+    /// [`combine`](crate::kernel::passes::combine) says.
     pub fn compile(kernel: &Verified<Kernel>) -> diag::Result<Program> {
-        let kernel = Arc::new(Kernel::clone(kernel));
+        let mut kernel = Kernel::clone(kernel);
+        crate::kernel::passes::combine(&mut kernel)?;
+        let kernel = Arc::new(kernel);
         let uses = super::provenance::uses(&kernel);
         let lazy = Builder::new(&kernel, &uses, true).build()?;
         let dense = Builder::new(&kernel, &uses, false).build()?;

@@ -1,4 +1,6 @@
-//! Inline assembly, and the registers of a GPU that Triton reads with it.
+//! Inline assembly, the registers of a GPU that Triton reads with it, and what else stands below `tl.extra.cuda`.
+//!
+//! Launches here follow each other, so a program need not wait for an earlier grid (`gdc_wait`) and lets no later one in.
 
 use std::sync::Arc;
 
@@ -9,12 +11,20 @@ use crate::kernel::ir::{InlineAsm, InstKind, Type};
 use crate::kernel::lower::call::{Arg, Args};
 use crate::kernel::lower::types::{Scalar, Ty};
 use crate::kernel::lower::value::Val;
+use crate::syntax::Constant;
 
 pub static TABLE: &[Builtin] = &[
     function("inline_asm_elementwise", &["asm", "constraints", "args", "dtype", "is_pure", "pack"], inline_asm),
     function("extra.globaltimer", &[], |l, a| special(l, a, "mov.u64 $0, %globaltimer;", "=l", DType::I64, false)),
     function("extra.smid", &[], |l, a| special(l, a, "mov.u32 $0, %smid;", "=r", DType::I32, true)),
+    function("extra.num_warps", &[], |l, _| Ok(Val::int(i64::from(l.target.num_warps)))),
+    function("extra.num_threads", &[], |l, _| Ok(Val::int(i64::from(l.target.num_warps) * THREADS_PER_WARP))),
+    function("extra.gdc_wait", &[], |_, _| Ok(Val::Const(Constant::None))),
+    function("extra.gdc_launch_dependents", &[], |_, _| Ok(Val::Const(Constant::None))),
 ];
+
+/// On NVIDIA GPUs, whose functions these are.
+const THREADS_PER_WARP: i64 = 32;
 
 fn text<'a>(lower: &Lower<'a, '_>, args: &Args<'a>, param: &str) -> Result<String> {
     lower

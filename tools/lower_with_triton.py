@@ -1,0 +1,205 @@
+"""Whether Triton's compiler agrees on what is a kernel: those of a report of tools/lower_corpus.py, compiled by it.
+
+    pip install triton numpy
+    python tools/lower_with_triton.py REPORT FOLDER... [--sample N] [--seed S] [--out FILE]
+
+The report says of each kernel of the FOLDERs with which types of arguments it lowers, or with which it is refused. The
+kernel's module is imported (whatever else it imports that is not installed, torch first, is replaced by objects that
+answer everything), and the same function with the same types goes through Triton's front end and its first passes, for
+a CUDA target of compute capability 9.0; no GPU is needed. Printed are the kernels on which the two disagree:
+
+    only ours      Triton refuses it: a kernel of another version of Triton, or a fault of ours
+    only Triton's  we refuse it
+
+and how many could not be asked, because their module or the kernel's Python object cannot be had this way. A time limit
+of a minute a kernel applies; modules run their Python, so this belongs into a container.
+
+What it does not catch: whether the two IRs mean the same (tools/compare_ir.py does, over our own test kernels).
+"""
+
+import argparse
+import collections
+import importlib
+import importlib.abc
+import importlib.machinery
+import json
+import pathlib
+import random
+import re
+import signal
+import sys
+import types
+from unittest import mock
+
+import triton
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, make_backend
+from triton.runtime.jit import JITFunction
+
+TARGET = GPUTarget("cuda", 90, 32)
+POINTEES = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5", "bool": "i1"}
+
+
+class Answer(mock.MagicMock):
+    """Stands for a module or an object that is not installed."""
+
+    __path__ = []
+    __version__ = "2.9.0"
+    __all__ = []
+
+    def __call__(self, *args, **kwargs):
+        # A decorator that is not there leaves what it decorates.
+        if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type, JITFunction)):
+            return args[0]
+        return super().__call__(*args, **kwargs)
+
+
+class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds every module that nothing else finds."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "triton":
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec):
+        module = Answer(name=spec.name)
+        module.__spec__, module.__name__, module.__file__ = spec, spec.name, ""
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+class Late(Exception):
+    pass
+
+
+def late(*_):
+    raise Late("no answer within the time limit")
+
+
+def module_name(root, file):
+    """The dotted name of a file, from the folder that holds its outermost package."""
+    path = root / file
+    folder = path.parent
+    while (folder / "__init__.py").exists() and folder != root.parent:
+        folder = folder.parent
+    # Packages without __init__.py are found from the library's folder.
+    for base in (folder, root):
+        if str(base) not in sys.path:
+            sys.path.insert(0, str(base))
+    parts = list(path.relative_to(folder).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def function_of(root, file, name):
+    module = importlib.import_module(module_name(root, file))
+    found = getattr(module, name)
+    while not isinstance(found, JITFunction):
+        found = found.fn
+    return found
+
+
+def argument(text):
+    """(type, value) of an argument: a type of the signature, or a constexpr."""
+    if not isinstance(text, str):
+        return "constexpr", text
+    if text.startswith("*"):
+        return "*" + POINTEES.get(text[1:], text[1:]), None
+    if text in ("i32", "i64", "u32", "u64"):
+        return text, None
+    if text in ("f32", "bool"):
+        return {"f32": "fp32", "bool": "i1"}[text], None
+    if text.startswith("tensordesc<"):
+        return re.sub(r"(f64|f32|f16|bf16|f8e4m3|f8e5m2)\[", lambda m: POINTEES[m.group(1)] + "[", text), None
+    if text.startswith("["):
+        return tuple(argument(part.strip())[0] for part in text.strip("[]").split(",")), None
+    return "constexpr", eval(text, {"tl": triton.language, "triton": triton})
+
+
+def compile_it(function, args):
+    signature, constants = {}, {}
+    for param in function.params:
+        if param.name in args:
+            kind, value = argument(args[param.name])
+        else:
+            kind, value = "constexpr", param.default
+        signature[param.name] = kind
+        if kind == "constexpr":
+            constants[param.name] = value
+    backend = make_backend(TARGET)
+    options = backend.parse_options({"sanitize_overflow": False})
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    source = ASTSource(function, signature, constants)
+    module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+    backend.make_ttir(module, {}, options, 90) if hasattr(backend, "make_ttir") else None
+
+
+def construct(error):
+    lines = [line for line in str(error).strip().splitlines() if line.strip(" ^")]
+    text = (lines[-1].strip() if lines else "") or type(error).__name__
+    if type(error).__name__ == "CompilationError" and error.__cause__ is not None:
+        text = str(error.__cause__).strip().splitlines()[-1].strip() if str(error.__cause__).strip() else text
+    return re.sub(r"\d+", "N", text)[:150]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("report")
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--sample", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out")
+    options = parser.parse_args()
+    roots = {pathlib.Path(folder).name: pathlib.Path(folder).resolve() for folder in options.folders}
+    entries = [e for e in json.loads(pathlib.Path(options.report).read_text()) if e["library"] in roots and "args" in e]
+    random.Random(options.seed).shuffle(entries)
+    sys.meta_path.append(Missing())
+    signal.signal(signal.SIGALRM, late)
+    count, told, disagreements = collections.Counter(), [], []
+    for entry in entries:
+        if count["asked"] == options.sample:
+            break
+        root = roots[entry["library"]]
+        try:
+            signal.alarm(60)
+            function = function_of(root, entry["file"], entry["kernel"])
+        except BaseException as error:
+            count["not to be had"] += 1
+            told.append(f"{entry['library']}: {construct(error)}")
+            continue
+        finally:
+            signal.alarm(0)
+        count["asked"] += 1
+        try:
+            signal.alarm(60)
+            compile_it(function, entry["args"])
+            theirs = None
+        except BaseException as error:
+            theirs = construct(error)
+        finally:
+            signal.alarm(0)
+        ours = None if entry["ok"] else f"{entry['code']} {entry['construct']}"
+        verdict = {(True, True): "both", (False, False): "neither", (True, False): "only ours", (False, True): "only Triton's"}
+        verdict = verdict[ours is None, theirs is None]
+        count[verdict] += 1
+        if verdict.startswith("only"):
+            disagreements.append({"verdict": verdict, "why": theirs or ours, **entry})
+    for key in ("asked", "both", "neither", "only ours", "only Triton's", "not to be had"):
+        print(f"{key:15} {count[key]:6}")
+    print()
+    why = collections.Counter((d["verdict"], d["why"]) for d in disagreements)
+    for (verdict, text), n in why.most_common():
+        print(f"{n:4}  {verdict:14} {text}")
+    for text, n in collections.Counter(told).most_common(5):
+        print(f"{n:4}  not to be had  {text}")
+    if options.out:
+        pathlib.Path(options.out).write_text(json.dumps(disagreements, indent=1))
+
+
+if __name__ == "__main__":
+    main()
