@@ -202,11 +202,7 @@ impl Default for Options {
         Options {
             threads: 1,
             dense: false,
-<<<<<<< HEAD
             fuel: 1 << 32,
-=======
-            fuel: 1 << 40,
->>>>>>> main
             memory: 1 << 30,
             checks: Checks::default(),
             reverse: false,

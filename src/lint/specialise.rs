@@ -195,17 +195,8 @@ fn one<'a>(
             .help(format!("give them: {}", given.join(" ")));
         return Err(Box::new(diagnostic));
     }
-<<<<<<< HEAD
     // A block of another size is a finding of its own (G004).
     let spec = Specialization { args, target: Target { power_of_two: false, ..Target::of(request.target) } };
-=======
-    let dot_precision = match request.target.map(|t| t.vendor) {
-        Some(Vendor::Nvidia) | None => DotPrecision::Tf32,
-        // What their compilers take where a dot does not say.
-        Some(Vendor::Amd | Vendor::Ascend) => DotPrecision::Ieee,
-    };
-    let spec = Specialization { args, target: Target { power_of_two: false, dot_precision, ..Target::default() } };
->>>>>>> main
     let kernel = compile_sources(sources, &function.def.name, &spec).map_err(|mut error| {
         // What we cannot lower is no fault of the kernel.
         if error.class() != crate::diag::Class::Bug {

@@ -310,11 +310,7 @@ fn simplified_kernels_compute_and_fault_the_same() {
 #[test]
 fn the_accesses_of_a_kernel_fault_as_it_does() {
     // Faults of values are missed, and what they lead to may be found in their place.
-<<<<<<< HEAD
     const OF_VALUES: [&str; 11] = ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A024", "A025"];
-=======
-    const OF_VALUES: [&str; 10] = ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A025"];
->>>>>>> main
     let faults = fail_tests().into_iter().filter(|(_, id, _)| !is_limit(id)).map(|(_, id, path)| (id, path));
     let (mut partly, whole): (Vec<_>, Vec<_>) = faults.partition(|(id, _)| OF_VALUES.contains(id));
     for (_, path) in whole {

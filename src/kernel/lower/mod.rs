@@ -121,8 +121,8 @@ impl Target {
         match device.map(|device| device.vendor) {
             Some(Vendor::Nvidia) | None => Target::default(),
             // What their compilers take where a dot does not say.
-            Some(Vendor::Amd) => Target { dot_precision: DotPrecision::Ieee, power_of_two: true },
-            Some(Vendor::Ascend) => Target { dot_precision: DotPrecision::Ieee, power_of_two: false },
+            Some(Vendor::Amd) => Target { dot_precision: DotPrecision::Ieee, ..Target::default() },
+            Some(Vendor::Ascend) => Target { dot_precision: DotPrecision::Ieee, power_of_two: false, ..Target::default() },
         }
     }
 }

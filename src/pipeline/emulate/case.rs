@@ -7,13 +7,8 @@ use super::compare::compare;
 use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
-<<<<<<< HEAD
 use crate::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
-use crate::kernel::{self, Kernel, Specialization, Verified};
-=======
-use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
 use crate::kernel::{self, Kernel, Specialization, Target, Verified};
->>>>>>> main
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
 use crate::launch::fill;
@@ -69,13 +64,10 @@ pub fn lowered(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<(Res
     }
     let constexprs = kernel::constexpr_params(&module, &function.name)?;
     let plain = config::not_specialised(sources, function)?;
-<<<<<<< HEAD
-    let spec = Specialization { args: resolved.specs(&constexprs, &plain), target: kernel::Target::of(asked.target) };
-=======
     let num_warps = case.config.as_ref().and_then(|config| config.num_warps).and_then(|n| u32::try_from(n).ok());
-    let target = Target { num_warps: num_warps.unwrap_or(Target::default().num_warps), ..Target::default() };
+    let device = Target::of(asked.target);
+    let target = Target { num_warps: num_warps.unwrap_or(device.num_warps), ..device };
     let spec = Specialization { args: resolved.specs(&constexprs, &plain), target };
->>>>>>> main
     let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
 }
