@@ -16,6 +16,8 @@ mod mutate;
 mod python;
 #[path = "fuzz/python_expr.rs"]
 mod python_expr;
+#[path = "fuzz/recordings.rs"]
+mod recordings;
 #[path = "fuzz/run.rs"]
 mod run;
 #[path = "fuzz/runner.rs"]

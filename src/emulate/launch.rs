@@ -165,6 +165,7 @@ impl Checks {
         alignment: false,
         order: false,
         births: false,
+        casts: false,
         masks: false,
         dead_stores: false,
         asserts: false,

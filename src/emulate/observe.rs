@@ -213,7 +213,6 @@ pub(super) fn watched(
         reverse: options.reverse,
         only: None,
         cancel: options.cancel.as_deref(),
-        reverse: options.reverse,
     };
     let shadows = Shadows::new(memory.buffers.len(), std::iter::empty(), false, Told { plain: false, mixed: false });
     let mut machine = Machine::new(&launch, &program.dense, Port::Direct(Committer { memory, shadows, undo: None }));

@@ -20,7 +20,7 @@ const SIZES: [&str; 18] = [
     "cdiv(n, 3)",
     "[1] * 9",
     "x.numel()",
-    "10 ** 9",
+    "10 ** 10",
 ];
 const FILLS: [&str; 16] = [
     "normal",

@@ -15,7 +15,7 @@ use decompose::syntax::{Constant, parse_module, yaml};
 use crate::choices::Choices;
 use crate::mutate::{damaged, damaged_bytes};
 use crate::runner::{begin, cases};
-use crate::{data, launches, python, run, ttir};
+use crate::{data, launches, python, recordings, run, ttir};
 
 const POINTEES: [DType; 9] =
     [DType::F32, DType::F16, DType::BF16, DType::F64, DType::I32, DType::I64, DType::I8, DType::U8, DType::F8E5M2];
@@ -232,6 +232,16 @@ fn launches_by_grammar() {
 }
 
 #[test]
+fn recordings_by_grammar() {
+    let folder = tempfile::tempdir().expect("a folder");
+    cases("recordings", 300, 120, |tape| {
+        let (text, tensors) = recordings::recording(&mut Choices::new(tape));
+        begin("recordings", text.as_bytes());
+        recordings::play(folder.path(), KERNEL, text.as_bytes(), &tensors);
+    });
+}
+
+#[test]
 fn tensor_files() {
     cases("tensors", 2000, 120, |tape| {
         let mut choices = Choices::new(tape);
@@ -261,6 +271,7 @@ fn any_bytes() {
         data::read_npy(&bytes);
         data::read_safetensors(&bytes);
         launch(folder.path(), &bytes, &bytes, &bytes);
+        recordings::play(folder.path(), KERNEL, &bytes, &bytes);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let mut nothing = Choices::new(&[]);
         check_ttir(&text, &mut nothing);
