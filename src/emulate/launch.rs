@@ -172,6 +172,33 @@ impl Checks {
     pub fn watchful() -> Checks {
         Checks { order: true, births: true, masks: true, dead_stores: true, ..Checks::default() }
     }
+
+    /// Nothing is watched: what the checks cost is measured against this.
+    pub fn none() -> Checks {
+        Checks {
+            bounds: false,
+            poison: false,
+            uninitialised: false,
+            races: false,
+            overlap: false,
+            division: false,
+            wrapped: false,
+            read_only: false,
+            deadlock: false,
+            exchange: false,
+            hints: false,
+            assumptions: false,
+            mixed: false,
+            alignment: false,
+            shift: false,
+            order: false,
+            births: false,
+            masks: false,
+            dead_stores: false,
+            asserts: false,
+            coverage: false,
+        }
+    }
 }
 
 /// How to run.

@@ -13,6 +13,7 @@ pub mod deadlock;
 pub mod finite;
 pub mod fuel;
 pub mod hint;
+mod marks;
 pub mod mask;
 pub mod order;
 pub mod order_of_programs;
