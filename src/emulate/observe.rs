@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::check::race::{Shadows, Told};
 use super::exec::shape::materialise;
-use super::exec::{Launch, Machine, Stop};
+use super::exec::{Launch, Machine, Stop, Watch};
 use super::launch::{Arg, Memory, Options};
 use super::memory::{Committer, Port};
 use super::tape::{Code, Instruction, Program, Slot};
@@ -173,6 +173,20 @@ pub fn observe(
     options: &Options,
     observer: &mut dyn FnMut(&mut Sight<'_, '_>) -> Go,
 ) -> diag::Result<()> {
+    let mut watch =
+        |machine: &mut Machine<'_>, instruction: &Instruction, after: bool| observer(&mut Sight { machine, instruction, after });
+    watched(program, memory, grid, args, options, &mut watch)
+}
+
+/// [`observe`] for who needs the machine itself.
+pub(super) fn watched(
+    program: &Program,
+    memory: &mut Memory,
+    grid: [u32; 3],
+    args: &[Arg],
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> diag::Result<()> {
     super::check_arguments(program, memory, args)?;
     let count = grid.iter().try_fold(1u32, |n, &axis| n.checked_mul(axis)).filter(|&n| n < u32::MAX);
     let count = count
@@ -212,11 +226,11 @@ pub fn observe(
     machine.prepare().map_err(told)?;
     let mut go = Go::On;
     for linear in 0..count {
-        let mut watch = |machine: &mut Machine<'_>, instruction: &Instruction, after: bool| {
-            go = observer(&mut Sight { machine, instruction, after });
+        let mut noted = |machine: &mut Machine<'_>, instruction: &Instruction, after: bool| {
+            go = watch(machine, instruction, after);
             go
         };
-        machine.run_observed(linear, &mut watch).map_err(told)?;
+        machine.run_observed(linear, &mut noted).map_err(told)?;
         if go == Go::Stop {
             break;
         }

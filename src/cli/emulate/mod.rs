@@ -2,6 +2,7 @@
 
 mod lower;
 mod print;
+mod replay;
 mod stats;
 mod watch;
 
@@ -15,6 +16,9 @@ use crate::target::Target;
 pub fn run(args: &EmulateArgs, cancel: &Cancel) -> Outcome {
     if args.lower_batch {
         return lower::batch(cancel);
+    }
+    if let Some(folder) = &args.recording {
+        return replay::run(args, folder, cancel);
     }
     if args.lower {
         return lower::one(args);
@@ -61,6 +65,7 @@ fn asked(args: &EmulateArgs) -> Result<Asked> {
         threads: options::jobs(args.threads)?,
         dense: args.dense,
         stats: args.stats,
+        warnings: !args.no_warnings,
     })
 }
 

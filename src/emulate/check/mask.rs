@@ -48,7 +48,10 @@ pub fn unused(kernel: &Kernel) -> Vec<Diagnostic> {
         found.push(
             Diagnostic::new(&codes::UNUSED_MASK, format!("`{name}` is computed, and nothing uses it"))
                 .at(&kernel.source, span)
-                .related(Place::Text { file: kernel.source.clone(), span: *access }, "an access of the same shape, without a mask")
+                .related(
+                    Place::Text { file: kernel.source.clone(), span: *access },
+                    "an access of the same shape, without a mask",
+                )
                 .help("pass it (`mask=`), or take it out"),
         );
     }

@@ -146,7 +146,7 @@ fn unary_f32(f: FloatUnary, input: &[f32], out: &mut [f32]) {
     }
 }
 
-fn unary_f64(f: FloatUnary, x: f64) -> f64 {
+pub fn unary_f64(f: FloatUnary, x: f64) -> f64 {
     match f {
         FloatUnary::Neg => -x,
         FloatUnary::Abs => x.abs(),

@@ -19,10 +19,10 @@ pub mod int;
 pub mod lanes;
 pub mod libdevice;
 pub mod line;
-mod lines;
+pub(in crate::emulate) mod lines;
 pub mod load;
 pub mod mask;
-mod moves;
+pub(in crate::emulate) mod moves;
 mod observed;
 mod ptx;
 pub mod reduce;
@@ -48,6 +48,7 @@ use super::view::Extent;
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
 pub use cells::Cells;
+pub use observed::Watch;
 pub use ptx::registers as asm_registers;
 
 /// Why a program stopped before its end.
@@ -300,7 +301,7 @@ impl<'l> Machine<'l> {
         self.state.cells.get(slot)
     }
 
-    fn set(&mut self, slot: Slot, cell: Cell) {
+    pub(in crate::emulate) fn set(&mut self, slot: Slot, cell: Cell) {
         if slot == Slot::NONE {
             return;
         }

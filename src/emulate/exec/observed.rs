@@ -31,6 +31,29 @@ impl Machine<'_> {
         }
     }
 
+    /// Runs a part of the tape up to its `Return`, as the combine function of a reduction, under the observer.
+    pub fn part_observed(&mut self, start: usize, watch: &mut Watch<'_>) -> Step {
+        let tape = self.tape;
+        let back = std::mem::replace(&mut self.state.pc, start);
+        loop {
+            let instruction = &tape.code[self.state.pc];
+            self.state.pc += 1;
+            if self.state.fuel.is_multiple_of(POLL) {
+                self.poll(instruction)?;
+            }
+            self.state.fuel -= 1;
+            if matches!(instruction.code, Code::Return) || watch(self, instruction, false) == Go::Stop {
+                break;
+            }
+            self.step(instruction)?;
+            if watch(self, instruction, true) == Go::Stop {
+                break;
+            }
+        }
+        self.state.pc = back;
+        Ok(())
+    }
+
     /// The provenance and addresses of an access, and the lanes that its mask lets through (none are named without a mask).
     pub fn addresses(&mut self, ptr: Slot, mask: Option<Slot>, shape: &[usize]) -> (Origin, Vec<i64>, Vec<bool>) {
         let access = self.access(ptr, mask, shape);

@@ -93,7 +93,14 @@ impl Machine<'_> {
         }
         let numbers = Layout::row_major(shape);
         let step_of_lanes = numbers.stride(inner) as u32;
-        let touch = Touch { program, phase: self.talk.phase, lane: 0, step: step_of_lanes, kind: TouchKind::Plain, number: self.talk.stores + 1 };
+        let touch = Touch {
+            program,
+            phase: self.talk.phase,
+            lane: 0,
+            step: step_of_lanes,
+            kind: TouchKind::Plain,
+            number: self.talk.stores + 1,
+        };
         self.talk.changes += 1;
         self.talk.stores += 1;
         let births = self.launch.checks.births && self.report.noticed.not_finite.is_none();

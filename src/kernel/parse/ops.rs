@@ -16,6 +16,34 @@ use crate::kernel::{lower, print};
 impl<'t> Parser<'t> {
     /// An operation behind its name, with its result types; `None` for an unknown one.
     pub(super) fn operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
+        // Apart from the others, so that their frames do not lie on the stack once a level of nesting.
+        match op {
+            "tt.reduce" => self.reduce().map(Some),
+            "tt.scan" => self.scan().map(Some),
+            "scf.for" => self.for_loop().map(Some),
+            "scf.if" => self.branch().map(Some),
+            "scf.while" => self.while_loop().map(Some),
+            _ => self.flat_operation(op),
+        }
+    }
+
+    fn branch(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        let condition = self.operand()?;
+        let kinds = if self.eat("->") { self.kind_list()? } else { Vec::new() };
+        self.expect("{")?;
+        let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
+        let otherwise = if self.eat("else") {
+            self.expect("{")?;
+            self.region(|_| Ok(Vec::new()), "scf.yield")?
+        } else {
+            Region::default()
+        };
+        self.skip_attributes()?;
+        Ok((InstKind::If { condition, then, otherwise }, self.carry(kinds)))
+    }
+
+    /// An operation without regions.
+    fn flat_operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
         if let Some(int) = INT_BINARY.into_iter().find(|&o| print::int_name(o) == op) {
             let ([a, b], ty) = self.same()?;
             return Ok(Some((InstKind::Int(int, a, b), vec![ty])));
@@ -235,23 +263,6 @@ impl<'t> Parser<'t> {
                 self.ty()?;
                 (InstKind::Assume(condition), Vec::new())
             }
-            "tt.reduce" => self.reduce()?,
-            "scf.for" => self.for_loop()?,
-            "scf.if" => {
-                let condition = self.operand()?;
-                let kinds = if self.eat("->") { self.kind_list()? } else { Vec::new() };
-                self.expect("{")?;
-                let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
-                let otherwise = if self.eat("else") {
-                    self.expect("{")?;
-                    self.region(|_| Ok(Vec::new()), "scf.yield")?
-                } else {
-                    Region::default()
-                };
-                self.skip_attributes()?;
-                (InstKind::If { condition, then, otherwise }, self.carry(kinds))
-            }
-            "scf.while" => self.while_loop()?,
             _ => return self.block_operation(op),
         };
         Ok(Some(parsed))
