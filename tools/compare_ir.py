@@ -44,6 +44,7 @@ MEANT = {
     ("math", "unary"): "libdevice.div_rn is a division here, an external call there",
     ("math", "integers"): "abs of an integer is max(x, -x) here, math.absi there",
     ("shapes", "facts"): "assertions are kept here",
+    ("asked", "launch"): "launches follow each other here, so that nothing waits for an earlier grid",
 }
 # Files that are not compared: Triton 3.9 has no block pointers, and keeps descriptors whole until a later pass; of other
 # dialects it has no modules, and of torch neither.

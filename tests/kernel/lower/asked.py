@@ -7,6 +7,7 @@
 import triton
 import triton.language as tl
 
+CONSTRAINTS = tl.constexpr(",".join("=f" for _ in range(1)) + "," + ",".join("f" for _ in range(1)))
 PARTS = tl.constexpr(" ".join("add.f32 $0, $1, $1;\n".split("\n")))
 
 
@@ -44,7 +45,7 @@ def a_type_is_no_number(x_ptr, Q: tl.constexpr, D: tl.constexpr):
 def written(x_ptr, B: tl.constexpr):
     tl.static_assert(B == 16, f"{B=} must be 16")
     x = tl.load(x_ptr)
-    tl.store(x_ptr, tl.inline_asm_elementwise(PARTS, "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1))
+    tl.store(x_ptr, tl.inline_asm_elementwise(PARTS, CONSTRAINTS, [x], dtype=tl.float32, is_pure=True, pack=1))
 
 
 @triton.jit
