@@ -89,7 +89,7 @@ fn two_threads() {
 fn checks_on() {
     for (name, launch) in peers() {
         let (mut with, mut without) = (launch(), launch());
-        let (on, off) = (Options::default(), Options { checks: Checks::none(), ..Options::default() });
+        let (on, off) = (Options::default(), Options { checks: Checks::NONE, ..Options::default() });
         let (a, b) = in_turn(Clock::Cpu, || drop(with.run(&on)), || drop(without.run(&off)));
         assert_eq!(with.output(), without.output(), "checks do not show in results");
         println!("{name}: checks on {a:.2} ms, off {b:.2} ms (CPU): {:.2} times as long", a / b);

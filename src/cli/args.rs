@@ -143,8 +143,8 @@ pub struct DecomposeArgs {
     /// What to verify: each kernel once, each launch, or of each kernel every access and some values
     #[arg(long, default_value = "unique", value_name = "unique|all|sampled|none")]
     pub verify: String,
-    /// Only this kernel, node or template
-    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    /// Only this kernel, node, template or operator; the beginning of a name will do
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
     /// What to write
     #[arg(long, default_value = "suite", value_name = "suite", hide = true)]
@@ -224,8 +224,8 @@ pub struct VerifyArgs {
     /// Verify everything, changed or not
     #[arg(long)]
     pub all: bool,
-    /// Only this kernel, node or template
-    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    /// Only this kernel, node, template or operator; the beginning of a name will do
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
@@ -298,6 +298,9 @@ pub struct EmulateArgs {
     /// Count bytes, sectors and FLOPs, and what --target makes of them [default target: sm_90]
     #[arg(long)]
     pub stats: bool,
+    /// Only faults: say nothing of dead stores, unused masks, lossy casts, NaN made, and results that depend on the order of programs
+    #[arg(long)]
+    pub no_warnings: bool,
     /// Tell each line of one program as it is executed, with values (`3`, or `1,0,2`)
     #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["show", "step", "stats", "json"])]
     pub trace: Option<String>,
