@@ -340,6 +340,15 @@ impl Ranking<'_, '_> {
         };
         let near = 1.0 + 0.1 * steps as f64;
         let accesses = roles.contains(&Role::Load) || roles.contains(&Role::Store);
+        let chosen = self.seen.evidence.is_some_and(|e| e.operands.iter().any(|o| o.wrong_on.is_some()));
+        if !chosen {
+            // Wrong on whatever elements there are: any step of the value, the last ones first.
+            let computes = [Role::Choice, Role::Scales, Role::Singular, Role::Accumulate, Role::Value];
+            if let Some(role) = computes.into_iter().find(|role| roles.contains(role)).filter(|_| !accesses) {
+                score.add(4.0 / near, role.what().to_owned());
+            }
+            return;
+        }
         if roles.contains(&Role::Choice) {
             score.add(5.0 / near, Role::Choice.what().to_owned());
         } else if !accesses && own_exprs(line.stmt).iter().any(|e| compares(e)) {
