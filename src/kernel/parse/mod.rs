@@ -589,7 +589,7 @@ mod tests {
             [K006] `300` is no constant of i8 --> k.ttir:2:23
             [K006] expected the attribute `start` --> k.ttir:2:53
             [K006] no block `^bb3` --> k.ttir:2:13
-            [K001] the operation `tt.call` --> k.ttir:2:8
+            [K001] a call of `f`, which the text does not define --> k.ttir:2:3
             [K006] a size of 99999999999 --> k.ttir:2:48
             [K006] expected an operation --> k.ttir:4:3
         "#]]

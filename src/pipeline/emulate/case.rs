@@ -56,9 +56,13 @@ pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified
     let functions: Vec<&str> = entry::jitted(&module).iter().map(|f| f.name.as_str()).collect();
     let kwargs = case.config.as_ref().map_or(&[][..], |config| &config.kwargs);
     let sources = &mut subject.sources;
-    let mut computed = |scope: &Scope| config::heuristics(sources, &function.name, scope);
+    let compiled = subject.compiled.as_ref();
+    let mut computed = |scope: &Scope| match compiled {
+        Some(_) => Ok(Vec::new()),
+        None => config::heuristics(sources, &function.name, scope),
+    };
     let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
-    if let Some(kernel) = &subject.compiled {
+    if let Some(kernel) = compiled {
         compiled::agree(kernel, &resolved, description)?;
         return Ok((resolved, kernel.clone()));
     }

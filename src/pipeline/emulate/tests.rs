@@ -383,7 +383,34 @@ fn arguments_of_a_compiled_kernel_are_of_its_types() {
         said.replace(&folder.path().display().to_string(), "")
     };
     let lines = RUN.replace("\n#", "\n//").replacen('#', "//", 1);
-    expect_test::expect![[""]].assert_eq(&told(&lines.replace("y_ptr: f32[n]", "y_ptr: f16[n]")));
-    expect_test::expect![[""]].assert_eq(&told(&lines.replace("n: 1000", "n: 5000000000")));
-    expect_test::expect![[""]].assert_eq(&told("// A comment.\n"));
+    expect_test::expect![[r#"
+        error[E001]: the kernel was compiled for a tensor of f32 as `y_ptr`, not for a tensor of f16
+         --> /k.ttir:4:8
+          |
+        4 | //     y_ptr: f16[n]
+          |        ^^^^^ invalid launch description"#]]
+    .assert_eq(&told(&lines.replace("y_ptr: f32[n]", "y_ptr: f16[n]")));
+    expect_test::expect![[r#"
+        error[E001]: the kernel was compiled for a scalar of type i32 as `n`, not for 5000000000
+         --> /k.ttir:6:8
+          |
+        6 | //     n: 5000000000
+          |        ^ invalid launch description"#]]
+    .assert_eq(&told(&lines.replace("[n]", "[1000]").replace("n: 1000", "n: 5000000000")));
+    expect_test::expect![[r#"
+        error[E002]: nothing describes a launch of `add`
+         --> /k.ttir:2:21
+          |
+        2 | tt.func public @add(%x_ptr: !tt.ptr<f32>, %y_ptr: !tt.ptr<f32>, %out_ptr: !tt.ptr<f32>, %n: i32) {
+          |                     ^^^^^^^^^^^^^^^^^^^^ nothing says how the kernel is launched
+          |
+          = help: put a description above the kernel, with sizes and types of yours:
+                  // run: add on a small input
+                  //   args:
+                  //     x_ptr: f32[1000]
+                  //     y_ptr: f32[1000]
+                  //     out_ptr: f32[1000]
+                  //     n: 1000
+                  //   grid: 1"#]]
+    .assert_eq(&told("// A comment.\n"));
 }
