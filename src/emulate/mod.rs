@@ -76,8 +76,10 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
     let talk = program.uses.programs_talk();
     let in_place = talk || stored.iter().any(|&id| access.loads(id));
     let shadows = shadows(&access, memory, &stored, talk, only_programs(options, programs), options.checks);
-    // What a run in the reverse order begins with.
-    let before = (talk && options.checks.order && !options.reverse).then(|| memory.clone());
+    // What a run in the reverse order begins with, or one that looks at casts.
+    let reverses = talk && options.checks.order && !options.reverse;
+    let casts = options.checks.casts && !talk && check::lossy::may_lose(&program.kernel);
+    let before = (reverses || casts && in_place).then(|| memory.clone());
     let cancel = options.cancel.as_deref();
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
     let only = options.only.as_deref();
@@ -107,12 +109,15 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
             schedule::run_batches(&launch, tape, committer, programs, options.threads, &mut report)
         }
     };
-    let outcome = outcome.and_then(|()| {
+    let mut before = before;
+    if outcome.is_ok() {
         report.findings = findings::after(&launch, memory, &report.noticed);
-        Ok(())
-    });
+        if casts {
+            report.findings.extend(findings::lossy(&launch, programs, memory, before.as_mut()));
+        }
+    }
     drop(launch);
-    if let (Ok(()), Some(before)) = (&outcome, before) {
+    if let (Ok(()), Some(before), true) = (&outcome, before, reverses) {
         let reverse = findings::in_reverse(program, before, memory, (grid, args, &stored), options)?;
         report.findings.extend(reverse);
     }

@@ -13,7 +13,8 @@
 //! of values), since compiled code has a barrier there, or may have one. Lanes are compared by their number in
 //! row-major order: equal numbers mean one thread, as far as anybody can tell.
 //!
-//! Misses: lanes of one store that meet (see `overlap`); of several unordered readers, or atomic writers, of an
+//! Misses: lanes that exchange a value across an operation that takes lanes together and whose result nobody uses, or has
+//! been computed before: a compiler drops it, and its barrier; lanes of one store that meet (see `overlap`); of several unordered readers, or atomic writers, of an
 //! element all but the last; stores of two lanes of one program to one element; in launches of more than
 //! [`super::order::MANY`] programs that synchronise, everything between programs; lanes in buffers that the launch does not
 //! both load and store by plain accesses.

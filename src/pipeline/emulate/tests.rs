@@ -45,6 +45,7 @@ fn asked(folder: &tempfile::TempDir, text: &str) -> Asked {
         threads: 1,
         dense: false,
         stats: false,
+        warnings: true,
     }
 }
 
@@ -110,8 +111,48 @@ fn wrong_kernels_fail_each_in_its_way() {
             assert!(codes(&report).is_empty(), "{to}: {:?}", codes(&report));
             continue;
         }
-        assert_eq!((codes(&report), report.runs[0].word()), (vec![code], word), "{to}");
+        let errors: Vec<&str> = report.findings().filter(|f| f.is_error()).map(|f| f.code.id).collect();
+        assert_eq!((errors, report.runs[0].word()), (vec![code], word), "{to}");
     }
+}
+
+/// A dot of fp32 operands that names no precision loses bits on CUDA alone, and Ascend takes blocks of any size.
+#[test]
+fn targets_say_what_a_kernel_means() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |n: usize| {
+        format!(
+            "{HEAD}# run: k\n#   args: {{x_ptr: 'f32[{n}, {n}] full(1.00048828125)', y_ptr: 'f32[{n}, {n}]', N: {n}}}\n#   grid: 1\n#   expect: \
+             {{y_ptr: {{value: {n} * 1.0009768009185791, tolerance: 1e-5}}}}\n@triton.jit\ndef k(x_ptr, y_ptr, N: tl.constexpr):\n    i = \
+             tl.arange(0, N)\n    at = i[:, None] * N + i[None, :]\n    x = tl.load(x_ptr + at)\n    tl.store(y_ptr + at, tl.dot(x, x))\n"
+        )
+    };
+    let told = |n: usize, target: Option<&str>| {
+        let asked = Asked { target: target.map(|name| Target::find(name).unwrap()), ..asked(&folder, &text(n)) };
+        let report = emulate(&asked, &Cancel::default()).unwrap_or_else(|found| panic!("{}", render(&found[0], false)));
+        let codes = report.findings().filter(|finding| finding.is_error()).map(|finding| finding.code.id).collect::<Vec<_>>();
+        (codes, report.runs[0].word())
+    };
+    assert_eq!(told(16, None), (vec!["C003"], Word::Failed));
+    assert_eq!(told(16, Some("sm_80")), (vec!["C003"], Word::Failed));
+    assert_eq!(told(16, Some("gfx942")), (vec![], Word::Verified));
+    assert_eq!(told(24, Some("gfx942")), (vec!["K002"], Word::Failed));
+    assert_eq!(told(24, Some("ascend910b1")).1, Word::Verified);
+}
+
+/// What is only worth a warning ends no run, and is told unless somebody wants faults alone.
+#[test]
+fn warnings_are_told_and_fail_nothing() {
+    let text = format!("{HEAD}{RUN}{ADD}")
+        .replace("x + y, mask", "x / (y * 0), mask")
+        .replace("#   expect: {out_ptr: x_ptr + y_ptr}\n", "");
+    let folder = tempfile::tempdir().unwrap();
+    let asked = asked(&folder, &text);
+    let report = emulate(&asked, &Cancel::default()).unwrap();
+    assert_eq!((codes(&report), report.runs[0].word()), (vec!["A022"], Word::NotVerified));
+    assert!(report.findings().all(|finding| !finding.is_error()));
+    let report = emulate(&Asked { warnings: false, ..asked }, &Cancel::default()).unwrap();
+    assert!(codes(&report).is_empty());
 }
 
 #[test]
