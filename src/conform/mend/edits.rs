@@ -189,7 +189,7 @@ fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Found) {
                 CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn => &[],
             };
             found.extend(signs.iter().filter_map(|(from, to)| between(file, left, right, from, to)));
-            if !matches!(right.kind, ExprKind::Int(_)) {
+            if !counts(right) {
                 found.push(Edit::new(right.span, format!("{} + 1", text(right))));
                 found.push(Edit::new(right.span, format!("{} - 1", text(right))));
             }
@@ -268,7 +268,7 @@ fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut
         }
         ("range" | "static_range", args) => {
             // The last of `range(n)`, `range(first, end)` and `range(first, end, step)` that is no step.
-            if let Some(end) = args.get(usize::from(args.len() > 1)) {
+            if let Some(end) = args.get(usize::from(args.len() > 1)).filter(|end| !counts(end)) {
                 found.push(Edit::new(end.span, format!("{} + 1", grouped(file, end))));
                 found.push(Edit::new(end.span, format!("{} - 1", grouped(file, end))));
             }
@@ -281,6 +281,15 @@ fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut
             found.push(Edit::new(value.span, format!("tl.where({text} < 0, 0.0, {text})")));
         }
         _ => {}
+    }
+}
+
+/// Whether a number that is added or taken away stands there already, and has edits of its own.
+fn counts(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Int(_) => true,
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, _, b) => matches!(b.kind, ExprKind::Int(_)),
+        _ => false,
     }
 }
 
