@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
+use crate::source::files;
 use crate::syntax::Constant;
 use crate::tensor::{Tensor, stored};
 
@@ -141,11 +142,7 @@ pub fn read(folder: &Path) -> Result<Recording> {
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(path.display().to_string()));
-    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > MAX_BYTES {
-        return Err(unreadable(format!("{size} bytes are more than a recording may have ({MAX_BYTES})")));
-    }
-    std::fs::read(path).map_err(|error| unreadable(error.to_string()))
+    files::bytes(path, MAX_BYTES).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The ranges, each with the bytes that the file of tensors has for it.
