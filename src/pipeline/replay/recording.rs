@@ -264,8 +264,9 @@ impl Reader {
         }
         let offset = view.get("offset").and_then(Value::as_u64).and_then(|n| i64::try_from(n).ok());
         let offset = offset.ok_or_else(|| wrong("`offset` is no element"))?;
+        let held = memory[range].before.len() as i64;
         let inside = reach(&shape, &strides, offset)
-            .is_some_and(|(low, high)| low > high || low >= 0 && high < memory[range].before.len() as i64);
+            .is_some_and(|(low, high)| if low > high { offset <= held } else { low >= 0 && high < held });
         if !inside {
             return Err(wrong("it leaves its storage"));
         }
