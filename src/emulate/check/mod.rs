@@ -14,6 +14,7 @@ pub mod finite;
 pub mod fuel;
 pub mod hint;
 pub mod lossy;
+mod marks;
 pub mod mask;
 pub mod order;
 pub mod order_of_programs;
