@@ -22,13 +22,13 @@ pub fn run(args: &LintArgs) -> Outcome {
     let request = request(args).map_err(|d| vec![*d])?;
     let mut findings = Vec::new();
     let mut mended = 0;
-    for path in files(&args.files).map_err(|d| vec![d])? {
+    for path in files(&args.files).map_err(|d| vec![*d])? {
         match lint(&path, &request, args.fix) {
             Ok((found, count)) => {
                 findings.extend(found);
                 mended += count;
             }
-            Err(diagnostic) => findings.push(Finding { diagnostic, fix: Vec::new() }),
+            Err(diagnostic) => findings.push(Finding { diagnostic: *diagnostic, fix: Vec::new() }),
         }
     }
     let diagnostics: Vec<&Diagnostic> = findings.iter().map(|finding| &finding.diagnostic).collect();
@@ -65,15 +65,16 @@ fn target(name: &str) -> crate::diag::Result<&'static Target> {
 }
 
 /// Python files as named, and those of folders, in order of their names.
-fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
+fn files(named: &[PathBuf]) -> crate::diag::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in named {
         if !path.is_dir() {
             found.push(path.clone());
             continue;
         }
-        let unreadable =
-            |e: std::io::Error| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(path.display().to_string());
+        let unreadable = |e: std::io::Error| {
+            Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(path.display().to_string()))
+        };
         let mut inside = Vec::new();
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
             let path = entry.map_err(unreadable)?.path();
@@ -88,20 +89,21 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 /// What a file's rules say, and how many findings were mended in it.
-fn lint(path: &Path, request: &Request, mend: bool) -> Result<(Vec<Finding>, usize), Diagnostic> {
+fn lint(path: &Path, request: &Request, mend: bool) -> crate::diag::Result<(Vec<Finding>, usize)> {
     let name = path.display().to_string();
-    let text = files::text(path).map_err(|e| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name))?;
+    let text = files::text(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
     let mut file = SourceFile::new(&name, text);
     let mut mended = 0;
-    let mut findings = lint::lint(&parse_module(&file).map_err(|d| *d)?, request);
+    let mut findings = lint::lint(&parse_module(&file)?, request);
     for _ in 0..ROUNDS {
         let Some((text, count)) = fix::apply(file.text(), &findings).filter(|_| mend) else { break };
         mended += count;
         file = SourceFile::new(&name, text);
-        findings = lint::lint(&parse_module(&file).map_err(|d| *d)?, request);
+        findings = lint::lint(&parse_module(&file)?, request);
     }
     if mended > 0 {
-        write(path, file.text()).map_err(|e| Diagnostic::new(&codes::OUTPUT_NOT_WRITABLE, e.to_string()).in_file(&name))?;
+        write(path, file.text())
+            .map_err(|e| Box::new(Diagnostic::new(&codes::OUTPUT_NOT_WRITABLE, e.to_string()).in_file(&name)))?;
     }
     Ok((findings, mended))
 }

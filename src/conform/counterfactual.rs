@@ -282,7 +282,8 @@ fn put(graph: &crate::graph::Graph, env: &mut Env, value: ValueId, given: &Env, 
 fn differ(a: &Tensor, b: &Tensor) -> bool {
     let (a, b) = (floats(a.storage()), floats(b.storage()));
     let size = a.iter().chain(b.iter()).filter(|v| v.is_finite()).fold(0.0f64, |m, v| m.max(v.abs()));
-    a.iter().zip(b.iter()).any(|(x, y)| x.to_bits() != y.to_bits() && !((x - y).abs() <= 1e-6 * size))
+    let apart = |x: f64, y: f64| (x - y).is_nan() || (x - y).abs() > 1e-6 * size;
+    a.iter().zip(b.iter()).any(|(x, y)| x.to_bits() != y.to_bits() && apart(*x, *y))
 }
 
 /// Of the elements whose reference equals that of the first failing one, how many fail, and how many there are.

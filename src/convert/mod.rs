@@ -64,7 +64,7 @@ pub fn convert(module: &Module, to: Form) -> Result<Converted, Vec<Diagnostic>> 
         }
     }
     if !work.refused.is_empty() {
-        work.refused.sort_by_key(|d| place(d));
+        work.refused.sort_by_key(place);
         return Err(work.refused);
     }
     Ok(Converted { text: work.edits.apply_all(module.file.text()), notes: work.notes })

@@ -20,8 +20,7 @@ pub fn find(text: &str, start: u32, end: u32, wanted: char) -> Option<u32> {
 /// A span with the parentheses around it, as far as they close inside the bounds.
 pub fn outer(text: &str, span: Span, bounds: Span) -> Span {
     let (mut start, mut end) = (span.start as usize, span.end as usize);
-    loop {
-        let Some(before) = text.get(bounds.start as usize..start).map(str::trim_end) else { break };
+    while let Some(before) = text.get(bounds.start as usize..start).map(str::trim_end) {
         let Some(behind) = text.get(end..bounds.end as usize) else { break };
         let trimmed = behind.trim_start();
         if !before.ends_with('(') || !trimmed.starts_with(')') {

@@ -136,7 +136,7 @@ fn memory(work: &mut Work<'_, '_>, function: &Function<'_>, call: &Call<'_>) {
     }
     let (base, offsets) = (&call.args[0], &call.args[1]);
     match subject.ranks.get(base) {
-        Some(0) if !is_mask(work, function, &call.args[1 + values], 0) => {}
+        Some(0) if !is_mask(function, &call.args[1 + values], 0) => {}
         // Triton's own form.
         Some(_) => return,
         None => {
@@ -177,8 +177,8 @@ fn binds_weaker(work: &Work<'_, '_>, expr: &Expr) -> bool {
 }
 
 /// Whether an expression is a comparison, or made of some.
-fn is_mask(work: &Work<'_, '_>, function: &Function<'_>, expr: &Expr, depth: usize) -> bool {
-    let of = |e: &Expr| depth < 8 && is_mask(work, function, e, depth + 1);
+fn is_mask(function: &Function<'_>, expr: &Expr, depth: usize) -> bool {
+    let of = |e: &Expr| depth < 8 && is_mask(function, e, depth + 1);
     match &expr.kind {
         ExprKind::Compare { .. } | ExprKind::Logical(..) => true,
         ExprKind::Binary(BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, a, b) => of(a) || of(b),

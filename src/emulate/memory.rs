@@ -241,6 +241,7 @@ fn copy_into(storage: &mut Storage, start: usize, line: Line<'_>) {
 }
 
 /// How a machine reaches memory.
+#[expect(clippy::large_enum_variant, reason = "a thread has one, which is moved once a batch")]
 pub enum Port<'m> {
     Direct(Committer<'m>),
     Journalled {

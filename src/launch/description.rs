@@ -66,7 +66,7 @@ pub struct Given {
 pub enum Argument {
     /// A scalar, a constexpr, or the name of another tensor, which is handed over twice.
     Value(Expression),
-    Tensor(TensorSpec),
+    Tensor(Box<TensorSpec>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -239,7 +239,7 @@ pub fn tensor_file(text: &str, folder: &Path) -> Option<TensorFile> {
 
 fn argument(yaml: &Yaml, folder: &Path) -> Result<Argument> {
     match &yaml.kind {
-        YamlKind::Map(_) => long(yaml, folder).map(Argument::Tensor),
+        YamlKind::Map(_) => Ok(Argument::Tensor(Box::new(long(yaml, folder)?))),
         YamlKind::Str(text) => {
             let raw = yaml.file.slice(yaml.span);
             let inset = usize::from(raw.starts_with(['"', '\'']));
@@ -262,7 +262,7 @@ fn argument(yaml: &Yaml, folder: &Path) -> Result<Argument> {
 pub fn argument_at(file: &Arc<SourceFile>, span: Span, folder: &Path) -> Result<Argument> {
     let text = file.slice(span);
     if let Some(found) = tensor_file(text.trim(), folder) {
-        return Ok(Argument::Tensor(TensorSpec { content: Content::File(found), ..TensorSpec::default() }));
+        return Ok(Argument::Tensor(Box::new(TensorSpec { content: Content::File(found), ..TensorSpec::default() })));
     }
     let word: usize = text.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let dtype = signature::dtype(&text[..word]).filter(|_| text[word..].starts_with('['));
@@ -289,7 +289,7 @@ pub fn argument_at(file: &Arc<SourceFile>, span: Span, folder: &Path) -> Result<
         let from = close + 1 + text[close + 1..].len() - text[close + 1..].trim_start().len();
         Content::Fill(expression(from, from + rest.len())?)
     };
-    Ok(Argument::Tensor(TensorSpec { dtype: Some(dtype), shape: Some(shape), strides: None, offset: None, content }))
+    Ok(Argument::Tensor(Box::new(TensorSpec { dtype: Some(dtype), shape: Some(shape), strides: None, offset: None, content })))
 }
 
 /// The bracket that closes the one at the start.

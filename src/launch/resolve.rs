@@ -184,12 +184,15 @@ impl Environment for Scope {
     }
 }
 
+/// Computes constexprs from the arguments.
+pub type Computed<'a> = dyn FnMut(&Scope) -> Result<Vec<(String, ArgSpec)>> + 'a;
+
 /// What comes from elsewhere than the description.
 pub struct Besides<'a> {
     /// Goes before the description: constexprs of a chosen configuration.
     pub config: &'a [(String, ArgSpec)],
     /// Constexprs that depend on the arguments (heuristics); the description goes before them.
-    pub computed: &'a mut dyn FnMut(&Scope) -> Result<Vec<(String, ArgSpec)>>,
+    pub computed: &'a mut Computed<'a>,
     /// Functions of the file, which a constexpr may be.
     pub functions: &'a [&'a str],
 }

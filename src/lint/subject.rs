@@ -175,7 +175,7 @@ fn device_functions<'a>(module: &'a Module, imports: &Imports, dialect: bool) ->
             matches!(imports.path(callee).as_deref(), Some("triton.jit" | "triton.runtime.jit"))
         })
     };
-    let of_dialect = dialect.then(|| device_functions_of(module)).unwrap_or_default();
+    let of_dialect = if dialect { device_functions_of(module) } else { Default::default() };
     let device: BTreeSet<&str> =
         all.iter().filter(|d| is_jit(d) || of_dialect.contains(d.name.as_str())).map(|d| d.name.as_str()).collect();
     let mut called: BTreeSet<&str> = BTreeSet::new();

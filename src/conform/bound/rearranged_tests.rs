@@ -14,8 +14,11 @@ fn arguments() -> Vec<f32> {
     [-3.0, -2.5, -1.0, 0.0, 0.7, 2.5, 3.0].into_iter().flat_map(near).chain(wide).collect()
 }
 
+/// Builds a value from the one before and the argument.
+type Build = dyn Fn(&mut ExprBuilder, ExprId, ExprId) -> ExprId;
+
 /// The largest share of its bound that a way to compute a function takes; `nodes` of one Map each.
-fn share(body: &[&dyn Fn(&mut ExprBuilder, ExprId, ExprId) -> ExprId], way: impl Fn(f32) -> f32) -> f64 {
+fn share(body: &[&Build], way: impl Fn(f32) -> f32) -> f64 {
     let x = arguments();
     let ty = || TensorType { dtype: DType::F32, shape: Shape::from_slice(&[x.len()]) };
     let mut graph = Graph::new("net");

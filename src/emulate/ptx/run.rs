@@ -70,7 +70,8 @@ fn compared(compare: Compare, ty: Ty, a: u64, b: u64) -> bool {
         let (x, y) = (float(a, ty), float(b, ty));
         return match compare {
             Compare::Eq => x == y,
-            Compare::Ne => x < y || x > y,
+            // Not of NaN.
+            Compare::Ne => x != y && !x.is_nan() && !y.is_nan(),
             Compare::Lt => x < y,
             Compare::Le => x <= y,
             Compare::Gt => x > y,

@@ -28,7 +28,7 @@ impl Shadow {
         let AtomicKind::Modify(op) = atomic.kind else {
             return self.other(machine, at_, atomic, out);
         };
-        let Some(value) = atomic.value else { return None };
+        let value = atomic.value?;
         let (origin, elements, active) = machine.addresses(atomic.ptr, atomic.mask, &atomic.shape);
         let masks = atomic.mask.and_then(|mask| self.of(mask));
         let Target::Elements(buffer) = target(machine, origin) else {

@@ -97,7 +97,8 @@ impl Shadow {
         let lane = |i: usize| {
             let error = error(&ex, i) + error(&ey, i);
             // An infinite side is decided unless its own error is infinite; NaN compares as it does.
-            let decided = error == 0.0 || error.is_finite() && !((at(&x, i) - at(&y, i)).abs() <= error);
+            let apart = (at(&x, i) - at(&y, i)).abs();
+            let decided = error == 0.0 || error.is_finite() && (apart > error || apart.is_nan());
             if decided { 0.0 } else { 1.0 }
         };
         Some(Arc::new((0..n).map(lane).collect()))

@@ -222,16 +222,16 @@ pub fn matmul(a: &Array, b: &Array, rounding: Rounding) -> Result<Array> {
                 continue;
             }
             let errors = &mut error[(z * m + i) * n..][..n];
-            for j in 0..n {
-                let (q, r) = (squares[j].sqrt(), row[j].abs());
-                errors[j] = 4.0 * rounding.unit * (k as f64).sqrt() * (q + r) + rounding.operand * (6.0 * q + 2.0 * r);
+            for ((error, square), r) in errors.iter_mut().zip(&squares).zip(row.iter()) {
+                let (q, r) = (square.sqrt(), r.abs());
+                *error = 4.0 * rounding.unit * (k as f64).sqrt() * (q + r) + rounding.operand * (6.0 * q + 2.0 * r);
             }
             for p in 0..if carries { k } else { 0 } {
                 let at = (z * m + i) * k + p;
                 let (x, e) = (left.value[at].abs(), left.error_at(at));
-                for j in 0..n {
+                for (j, error) in errors.iter_mut().enumerate() {
                     let other = (z * k + p) * n + j;
-                    errors[j] += x * right.error_at(other) + e * (right.value[other].abs() + right.error_at(other));
+                    *error += x * right.error_at(other) + e * (right.value[other].abs() + right.error_at(other));
                 }
             }
         }
