@@ -65,10 +65,10 @@ fn against_gemm(n: usize, tiles: [usize; 3]) {
     );
 }
 
-/// Name and launch, by the sizes of the comparison with Triton's interpreter.
 /// Makes a launch.
 type Make = fn() -> Launch;
 
+/// Name and launch, by the sizes of the comparison with Triton's interpreter.
 fn peers() -> [(&'static str, Make); 5] {
     [
         ("vecadd 2^20", || vecadd(1 << 20)),
