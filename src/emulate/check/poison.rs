@@ -54,7 +54,10 @@ fn diagnose(machine: &Machine<'_>, flags: u8, by_use: &'static Code, what: Strin
     } else if flags & taint::POISON != 0 {
         (by_use, "give the load an `other` value, or use the same mask where its lanes are used")
     } else if stored {
-        (&codes::INTEGER_WRAPPED, "compute the value in 64 bits: cast an operand with `.to(tl.int64)`, and do not narrow it before the store")
+        (
+            &codes::INTEGER_WRAPPED,
+            "compute the value in 64 bits: cast an operand with `.to(tl.int64)`, and do not narrow it before the store",
+        )
     } else {
         (&codes::INTEGER_WRAPPED, "compute the offset in 64 bits: cast a factor with `.to(tl.int64)`")
     };

@@ -266,3 +266,6 @@ fn contracted(tape: &Tape) -> HashSet<Slot> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
