@@ -3,6 +3,8 @@
 //! Every later stage that reads text (Python kernels, YAML, TTIR) keeps `Span`s and never line
 //! numbers; lines and columns are computed here, once, when a message is written.
 
+pub mod files;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -245,6 +245,30 @@ pub fn operator_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
     }
 }
 
+/// The error of an fp32 operator inside a formula that may be written another way and mean the same.
+///
+/// `α·x + β` may be `(x + β/α)·α`, `x·g/6` may be `x·(g/6)`: a sum is rounded as large as its parts are, which it
+/// may cancel, and again when it is scaled; a product as often as its factors are collected.
+pub fn rearranged_error(op: Binary, a: f64, b: f64, v: f64) -> f64 {
+    match op {
+        Binary::Add | Binary::Sub => UNIT * (a.abs() + b.abs()) + half_ulp(v, DType::F32),
+        Binary::Mul if a == 0.0 || b == 0.0 => 0.0,
+        Binary::Mul => 2.0 * UNIT * v.abs() + half_ulp(0.0, DType::F32),
+        Binary::Div | Binary::Pow => operator_error(op, a, b, v),
+        Binary::MinNan | Binary::MaxNan | Binary::MinNum | Binary::MaxNum => 0.0,
+        Binary::DivTrunc | Binary::DivFloor | Binary::And | Binary::Or | Binary::Xor => 0.0,
+    }
+}
+
+/// How far a constant of a formula may be from what another way to write it uses: 1/6 as a factor and 6 as a divisor
+/// differ by the rounding of 1/6. Numbers of few digits, and those that fp32 does not hold, are what they are.
+pub fn constant_error(value: f64) -> f64 {
+    const FEW: u32 = 12;
+    let held = value as f32;
+    let long = held.is_normal() && (held.to_bits() << 9).trailing_zeros() < 32 - (FEW - 1);
+    if long { half_ulp(value, DType::F32) } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,8 +18,12 @@ mod given;
 mod internal;
 #[path = "suite/lint.rs"]
 mod lint;
+#[path = "suite/irregular.rs"]
+mod irregular;
 #[path = "light/mod.rs"]
 mod light;
+#[path = "suite/only.rs"]
+mod only;
 #[path = "suite/operators.rs"]
 mod operators;
 #[path = "suite/own_operators.rs"]

@@ -143,8 +143,8 @@ pub struct DecomposeArgs {
     /// What to verify: each kernel once, each launch, or of each kernel every access and some values
     #[arg(long, default_value = "unique", value_name = "unique|all|sampled|none")]
     pub verify: String,
-    /// Only this kernel, node or template
-    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    /// Only this kernel, node, template or operator; the beginning of a name will do
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
     /// What to write
     #[arg(long, default_value = "suite", value_name = "suite", hide = true)]
@@ -224,8 +224,8 @@ pub struct VerifyArgs {
     /// Verify everything, changed or not
     #[arg(long)]
     pub all: bool,
-    /// Only this kernel, node or template
-    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE")]
+    /// Only this kernel, node, template or operator; the beginning of a name will do
+    #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]

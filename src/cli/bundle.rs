@@ -139,7 +139,12 @@ fn copy(from: &Path, to: &Path, bundle: &Path) -> io::Result<()> {
         }
         return Ok(());
     }
-    let size = fs::metadata(from)?.len();
+    let found = fs::metadata(from)?;
+    if !found.is_file() {
+        // A pipe would be waited for.
+        return Ok(());
+    }
+    let size = found.len();
     if size < LARGEST {
         return fs::copy(from, to).map(drop);
     }

@@ -4,7 +4,7 @@ use super::args::ConvertArgs;
 use super::{Outcome, complain, exit, options, output_failed, print};
 use crate::convert::{Form, convert};
 use crate::diag::{Diagnostic, codes};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, files};
 use crate::syntax::parse_module;
 
 pub fn run(args: &ConvertArgs) -> Outcome {
@@ -17,8 +17,8 @@ pub fn run(args: &ConvertArgs) -> Outcome {
         }
     };
     let name = args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|e| vec![Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)])?;
+    let text =
+        files::text(&args.file).map_err(|e| vec![Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)])?;
     let module = parse_module(&SourceFile::new(&name, text)).map_err(|d| vec![*d])?;
     let converted = convert(&module, to)?;
     match &args.output {

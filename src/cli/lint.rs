@@ -11,7 +11,7 @@ use crate::diag::render::render;
 use crate::diag::{Diagnostic, codes};
 use crate::launch::signature;
 use crate::lint::{self, Finding, Request, fix, sarif};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, files};
 use crate::syntax::parse_module;
 use crate::target::Target;
 
@@ -90,8 +90,7 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Diagnostic> {
 /// What a file's rules say, and how many findings were mended in it.
 fn lint(path: &Path, request: &Request, mend: bool) -> Result<(Vec<Finding>, usize), Diagnostic> {
     let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|e| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name))?;
+    let text = files::text(path).map_err(|e| Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name))?;
     let mut file = SourceFile::new(&name, text);
     let mut mended = 0;
     let mut findings = lint::lint(&parse_module(&file).map_err(|d| *d)?, request);

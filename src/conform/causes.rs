@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::conform::counterfactual::Evidence;
-use crate::conform::diagnose::{self, Finding, SUSPECTS, Suspect};
+use crate::conform::diagnose::{self, Clue, Finding, SUSPECTS, Suspect};
 use crate::conform::planned;
 use crate::conform::subject::{Launch, Operand, Subject, module_name};
 use crate::diag::{Class, Diagnostic, Place};
@@ -31,14 +31,30 @@ pub fn located(subject: &Subject, launch: &Launch, finding: Finding, pass: &str,
         suspects.extend(diagnose::rank(module, &last.function, seen, SUSPECTS));
         diagnostic = with_suspects(diagnostic, module, suspects);
     }
-    if evidence.is_some_and(Evidence::by_values) {
-        diagnostic = diagnostic
-            .help("look at what chooses between values: a comparison, `tl.where`, a minimum or maximum, and its constants");
+    if let Some(help) = remedy(evidence, finding.clue != Clue::Anything) {
+        diagnostic = diagnostic.help(help);
     }
     let place = diagnostic.place.clone().or(Some(Place::File { file: format!("{}/{}", subject.name, kernel.file) }));
     let evidence = evidence.map(Evidence::notes).unwrap_or_default();
     let diagnostic = evidence.into_iter().fold(diagnostic, Diagnostic::note);
     Diagnostic { place, ..diagnostic.note(format!("pass: {pass}")).note(format!("layer: {}", launch.layer)) }
+}
+
+/// Where to look, from what the further runs showed; `known`: the values alone say so already.
+fn remedy(evidence: Option<&Evidence>, known: bool) -> Option<&'static str> {
+    const CHOICE: &str = "look at what chooses between values: a comparison, `tl.where`, a minimum or maximum, and its constants";
+    const VALUE: &str = "look at what is computed of each element: operators, their order, constants, a step that is left out";
+    const PLACES: &str = "look at strides, offsets, ranges and the decoding of program ids";
+    let evidence = evidence?;
+    let chooses = evidence.operands.iter().any(|operand| operand.wrong_on.is_some());
+    let misread = evidence.displaced || evidence.operands.iter().any(|operand| evidence.is_misread(operand));
+    match (chooses, misread) {
+        (true, _) => Some(CHOICE),
+        _ if known => None,
+        (false, true) => Some(PLACES),
+        (false, false) if evidence.with_elements() => Some(VALUE),
+        (false, false) => Some("look at what is computed, the ranges of loops, and masks"),
+    }
 }
 
 /// A fault of a run with the lines behind it.

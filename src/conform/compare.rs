@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 
 use super::bound::Derived;
+use crate::diag::number;
 use crate::dtype::DType;
 use crate::reference::floats;
 use crate::shape::Shape;
@@ -214,7 +215,7 @@ pub fn display_index(index: &[usize]) -> String {
 impl std::fmt::Display for Worst {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let at = display_index(&self.index);
-        write!(f, "at {at}: got {}, expected {}", self.got, self.expected)?;
+        write!(f, "at {at}: got {}, expected {}", number(self.got), number(self.expected))?;
         if self.expected.is_finite() { write!(f, " ± {:.2e}", self.bound) } else { Ok(()) }
     }
 }

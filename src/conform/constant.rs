@@ -57,8 +57,8 @@ fn drawn(subject: &Subject, launch: &Launch, known: &Env, seed: u64, scale: f64)
     env.get(launch.output).map(|tensor| tensor.as_ref().clone()).ok_or_else(|| lost(subject, launch.output))
 }
 
-/// Floats times a number; integers and bools as they are.
-fn scaled(tensor: &Tensor, scale: f64) -> Tensor {
+/// Floats times a number that keeps them in their type; integers and bools as they are.
+pub fn scaled(tensor: &Tensor, scale: f64) -> Tensor {
     let mut tensor = tensor.clone();
     match tensor.storage_mut() {
         Storage::F64(lanes) => lanes.iter_mut().for_each(|lane| *lane *= scale),

@@ -96,6 +96,11 @@ impl<'a> Executor<'a> {
         self.samples
     }
 
+    /// The same for other files, whose programs may execute so many instructions at most.
+    pub fn of<'b>(&self, modules: &'b Modules, fuel: u64) -> Executor<'b> {
+        Executor::new(modules, Options { fuel: fuel.min(self.options.fuel), ..self.options.clone() }).judged_by(self.checks)
+    }
+
     /// The same, but whole numbers may wrap around their types.
     pub fn wrapping(&self) -> Executor<'a> {
         let mut checks = self.checks;

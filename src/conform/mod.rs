@@ -30,6 +30,7 @@ pub mod given;
 pub mod inputs;
 pub mod kernel;
 pub mod layout;
+mod mend;
 pub mod minimise;
 pub mod outputs;
 pub mod planned;

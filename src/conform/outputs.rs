@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use crate::conform::chain::ChainReport;
+use crate::conform::forward::at_return;
 use crate::conform::subject::Subject;
 use crate::conform::truth::model_outputs;
 use crate::diag::{Diagnostic, Result, codes};
@@ -36,7 +37,7 @@ pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainR
     let Left { returned, memory, bounds } = left;
     if returned.len() != graph.outputs().len() {
         let what = format!("forward returns {} tensors, the model {}", returned.len(), graph.outputs().len());
-        return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
+        return Err(Box::new(at_return(subject, "forward", Diagnostic::new(&codes::SHAPE_MISMATCH, what))));
     }
     let same = match subject.precision {
         Precision::Tf32 => Math::Tf32,
@@ -55,7 +56,7 @@ pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainR
                 crate::shape::display(&tensor.shape),
                 crate::shape::display(graph.shape(output))
             );
-            return Err(Box::new(Diagnostic::new(&codes::SHAPE_MISMATCH, what).in_file(format!("{}/run.py", subject.name))));
+            return Err(Box::new(at_return(subject, "forward", Diagnostic::new(&codes::SHAPE_MISMATCH, what))));
         }
         let storage = memory.lanes(BufferId(tensor.storage.0));
         let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
@@ -83,11 +84,9 @@ pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainR
                 "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times the error of a \
                  reference chain in the same types, or the last launch's own bound)"
             );
-            report.diagnostics.push(
-                Diagnostic::new(&codes::CHAIN_MISMATCH, what)
-                    .in_file(format!("{}/run.py", subject.name))
-                    .help("compare run.py's launches and buffers with the manifest's"),
-            );
+            let diagnostic = Diagnostic::new(&codes::CHAIN_MISMATCH, what);
+            let help = "compare run.py's launches and buffers with the manifest's";
+            report.diagnostics.push(at_return(subject, "forward", diagnostic).help(help));
         }
         if let Some(own) = subject.given.expected.get(&output) {
             let off = |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));

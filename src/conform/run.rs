@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
 use crate::conform::compare::Comparison;
+use crate::conform::counterfactual::Observed;
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
@@ -52,9 +53,14 @@ impl Bench<'_> {
 
     /// Elements of everything that enters [`Bench::nodes`].
     pub fn inputs(&self, kind: Kind) -> Result<Elements> {
+        self.drawn(kind, self.subject.seed)
+    }
+
+    /// The same from another seed.
+    pub fn drawn(&self, kind: Kind, seed: u64) -> Result<Elements> {
         let (graph, nodes) = (&self.subject.imported, self.nodes());
         let mut env = Env::new();
-        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, self.subject.seed, &mut env)?;
+        let missing = inputs::generate(graph, &nodes, &graph.entering(&nodes), kind, seed, &mut env)?;
         for value in missing {
             env.set(value, self.subject.weight(value)?);
         }
@@ -81,6 +87,14 @@ impl Bench<'_> {
         };
         let comparison = compare::compare(&got, &expected.tensor, &expected.derived);
         Ok(Run { got, expected, comparison, cost })
+    }
+
+    /// What the launch alone computes of these elements.
+    pub fn output(&self, given: &Elements) -> Result<Tensor> {
+        let mut env = given.env.clone();
+        given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
+        let kept = given.weights.borrow().clone();
+        Ok(self.emulated(storages(self.subject, self.launch, &mut env, kept)?, false)?.output)
     }
 
     /// Evaluates the views of weights, which are the same in any arithmetic and may be as large as these.
@@ -215,6 +229,16 @@ impl Run {
         }
         self.expected.tensor = Arc::new(expected);
         self.comparison = compare::compare(&self.got, &self.expected.tensor, &self.expected.derived);
+    }
+
+    /// What it gave, and what fails of it.
+    pub fn observed(&self) -> Observed {
+        Observed {
+            got: self.got.clone(),
+            expected: self.expected.tensor.clone(),
+            failing: compare::failing(&self.got, &self.expected.tensor, &self.expected.derived),
+            passed: self.comparison.passed(),
+        }
     }
 
     pub fn finding(&self, launch: &Launch) -> Option<Finding> {

@@ -6,8 +6,9 @@
 //!
 //! * *strange*: in every activation a NaN, both infinities, 60 (whose exponential is finite and whose square's is
 //!   not), 3e4 and -3e4 (finite even in float16), spread so that most of the output stays finite and says
-//!   where they went. Those of which the output shows nothing (all of one row that ends in a NaN) run alone,
-//!   too;
+//!   where they went, and a NaN at the end and an infinity at the beginning, where blocks have masks of their own.
+//!   Those of which the output shows nothing (all of one row that ends in a NaN) run alone, too, and operands
+//!   beside a contraction, weights among them, without those in its factors ([`beside`]);
 //! * *lowered*, for launches with a maximum in them (pools, softmax): every activation becomes (x − 24)·2¹²², in
 //!   float16 (x − 24)·2¹¹, and the last eighth −∞. Only −∞ is below all of it, so that whatever stands for it, where
 //!   a maximum begins or in masked lanes, comes out instead;
@@ -18,20 +19,24 @@
 //! operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32 rounds to
 //! 0 times an infinity.
 //!
-//! Not caught: anything where floats become whole numbers, which is undefined for what is none; what only weights
-//! that are no numbers show; finite results behind an infinite bound; a stand-in below every number of the lowered
+//! Not caught: anything where floats become whole numbers, which is undefined for what is none; what only a
+//! contraction's weights show that are no numbers; finite results behind an infinite bound; a stand-in below every number of the lowered
 //! run where the maximum is taken of something computed in the kernel.
+
+mod beside;
 
 use crate::conform::causes;
 use crate::conform::compare;
+use crate::conform::diagnose::{Clue, Finding};
 use crate::conform::inputs::Kind;
-use crate::conform::run::{Bench, Elements, Run, lost};
+use crate::conform::run::{self, Bench, Elements, Run, lost};
+use crate::conform::subject::Operand;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::Node;
 use crate::graph::op::{Map, Pool, PoolKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
-use crate::reference::{self, Math, floats};
+use crate::reference::{self, Env, Math, floats};
 use crate::tensor::{Storage, Tensor};
 
 /// The pass's name in messages.
@@ -76,6 +81,9 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
         let found = strange(bench, &|numbers| run(&floats, &|k, tensor| scatter(tensor, k, numbers)))?;
         if found.is_some() {
             return Ok(found);
+        }
+        if let Some(found) = beside::pass(bench, given)? {
+            return Ok(Some(found));
         }
         if has_maximum(graph, &nodes)
             && let Some(found) = run(&floats, &|_, tensor| lower(tensor))?.found(bench)
@@ -138,6 +146,8 @@ impl Seen {
 /// One run, and what fp32 makes of the same elements.
 struct Judged {
     ran: Run,
+    /// What entered the launch.
+    given: Env,
     /// Elements outside their bound that nothing excuses.
     failing: Vec<usize>,
 }
@@ -155,7 +165,7 @@ impl Judged {
             failing.retain(|at| excused.binary_search(at).is_err());
             ran.excuse(&excused);
         }
-        Ok(Judged { ran, failing })
+        Ok(Judged { ran, given: given.env.clone(), failing })
     }
 
     fn found(&self, bench: Bench) -> Option<Diagnostic> {
@@ -163,7 +173,41 @@ impl Judged {
             return None;
         }
         let finding = self.ran.finding(bench.launch).expect("invariant: elements outside their bound are told");
+        let finding = self.passed_on(bench).unwrap_or(finding);
         Some(causes::located(bench.subject, bench.launch, finding, NAME, None))
+    }
+}
+
+/// Elements from which on a NaN ends a tensor and an infinity begins it.
+const LONG: usize = 256;
+
+impl Judged {
+    /// What is said where the numbers that are none are the operands' own: nothing divides by zero there, something
+    /// that should replace them is missing. `None` where they are not.
+    fn passed_on(&self, bench: Bench) -> Option<Finding> {
+        let (got, expected) = (floats(self.ran.got.storage()), floats(self.ran.expected.tensor.storage()));
+        let births: Vec<usize> =
+            self.failing.iter().copied().filter(|&at| !got[at].is_finite() && expected[at].is_finite()).collect();
+        let &first = births.first()?;
+        let shape = self.ran.got.shape();
+        let passes = |operand: &&Operand| {
+            let tensor = operand.imported.filter(|_| !operand.written()).and_then(|value| self.given.get(value));
+            tensor.is_some_and(|tensor| {
+                let own = floats(tensor.storage());
+                tensor.shape() == shape
+                    && births.iter().all(|&at| own[at].to_bits() == got[at].to_bits() || (own[at].is_nan() && got[at].is_nan()))
+            })
+        };
+        let operand = bench.launch.operands.iter().find(passes)?;
+        let at = compare::display_index(&compare::unflatten(first, shape));
+        let (output, name) = (run::output_name(bench.launch), &operand.entry.name);
+        let what = format!(
+            "{output}: {} of {} elements are {name}'s NaN or infinity where the reference is finite, first at {at}",
+            births.len(),
+            got.len()
+        );
+        let help = "look for what should replace them: a clamp, a comparison, `tl.where`, a minimum or maximum";
+        Some(Finding { diagnostic: Diagnostic::new(&codes::VALUE_MISMATCH, what).help(help), clue: Clue::Choice })
     }
 }
 
@@ -178,6 +222,10 @@ fn scatter(tensor: &mut Tensor, k: usize, numbers: &[(usize, f64)]) {
     for &(part, number) in numbers {
         let at = (len * part / 8 + part + k * 5) % len;
         set(tensor.storage_mut(), at, dtype.round(number));
+        let end = if number.is_nan() { Some(len - 1) } else { (number == f64::INFINITY).then_some(0) };
+        if let Some(end) = end.filter(|_| len >= LONG) {
+            set(tensor.storage_mut(), end, number);
+        }
     }
 }
 

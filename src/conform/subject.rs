@@ -109,6 +109,8 @@ pub struct Subject {
     /// What generated inputs are derived from: the manifest's seed, unless a trial asks for another. Weights
     /// are always the manifest's.
     pub seed: u64,
+    /// How many times as large as `weights.py` has them the model's generated inputs are.
+    pub gain: f64,
     /// A user's data for the whole model, in the place of generated inputs and beside the reference's outputs.
     pub given: Given,
     stored: HashMap<String, Tensor>,
@@ -152,6 +154,9 @@ impl Subject {
         if let Some(file) = needed.into_iter().find(|file| !files.contains_key(*file)) {
             return Err(absent(file));
         }
+        if manifest.files.contains_key(STORED) && !files.contains_key(STORED) {
+            return Err(absent(STORED));
+        }
         let class = manifest.settings.get(PRECISION).map_or("none", String::as_str);
         let precision = Precision::from_name(class)
             .ok_or_else(|| invalid(name, format!("`{PRECISION}` of its settings is {class}, which is no class")))?;
@@ -181,6 +186,7 @@ impl Subject {
             modules,
             unreadable,
             seed,
+            gain: 1.0,
             given: Given::default(),
             stored,
             pristine,
@@ -195,12 +201,12 @@ impl Subject {
         }
     }
 
-    /// What is wrong with the file of a launch's kernel, when it cannot be read.
     /// Whether a launch's kernel is that of a module.
     pub fn is_of(&self, launch: &Launch, module: &str) -> bool {
         module_name(&self.manifest.kernels[launch.kernel].file) == module
     }
 
+    /// What is wrong with the file of a launch's kernel, when it cannot be read.
     pub fn unreadable(&self, launch: &Launch) -> Option<&Diagnostic> {
         self.unreadable.get(&module_name(&self.manifest.kernels[launch.kernel].file))
     }
@@ -213,13 +219,6 @@ impl Subject {
     /// Weights that the suite has in a file of its own, by name.
     pub fn stored(&self) -> &HashMap<String, Tensor> {
         &self.stored
-    }
-
-    /// Kernels whose launches a filter names: a kernel's file or key, a template, or a layer.
-    pub fn matches(&self, launch: &Launch, filter: &str) -> bool {
-        let kernel = &self.manifest.kernels[launch.kernel];
-        let stem = kernel.file.trim_start_matches("kernels/").trim_end_matches(".py");
-        [kernel.file.as_str(), stem, &kernel.key, &kernel.template, &launch.layer].contains(&filter)
     }
 }
 

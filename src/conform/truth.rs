@@ -5,10 +5,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::conform::constant;
 use crate::conform::run::lost;
 use crate::conform::subject::Subject;
 use crate::diag::{Diagnostic, Result, codes};
-use crate::graph::{Producer, ValueId};
+use crate::graph::{Producer, Role, ValueId};
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
@@ -21,7 +22,10 @@ pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     let data = subject.imported.value(input);
     let shape = data.ty.shape.clone();
     match seeded::law(data.role, data.ty.dtype) {
-        Some(law) => rng::fill(law, Seed::derive(subject.seed, &data.name), data.ty.dtype, shape),
+        Some(law) => {
+            let tensor = rng::fill(law, Seed::derive(subject.seed, &data.name), data.ty.dtype, shape);
+            if subject.gain == 1.0 || data.role != Role::Activation { tensor } else { constant::scaled(&tensor, subject.gain) }
+        }
         None => Tensor::zeros(data.ty.dtype, shape),
     }
 }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::conform::forward::at_return;
 use crate::conform::prepare;
 use crate::conform::subject::Subject;
 use crate::diag::{Diagnostic, Result, codes};
@@ -40,7 +41,7 @@ pub fn prepare(subject: &Subject, types: &[(String, TensorType)]) -> Result<Prep
     let planned = subject.manifest.prepared.len();
     if prepare.returned.len() != planned {
         let what = format!("prepare returns {} tensors, the manifest has {planned}", prepare.returned.len());
-        return Err(Box::new(Diagnostic::new(&codes::HOST_EDITED, what).in_file(run(subject))));
+        return Err(Box::new(at_return(subject, "prepare", Diagnostic::new(&codes::HOST_EDITED, what))));
     }
     Ok(prepare)
 }

@@ -5,6 +5,7 @@
 //! neither. Rendering (with a caret under the span) lives in [`render`].
 
 pub mod codes;
+mod number;
 pub mod render;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use crate::source::{SourceFile, Span};
 
 pub use codes::Code;
+pub use number::number;
 
 /// How a piece of work ended badly. The four outcomes of work are never mixed; `Usage` is for the
 /// command line and for files that cannot be read as what they claim to be, before work starts.

@@ -17,6 +17,7 @@ use serde_json::Value;
 use super::Files;
 use super::manifest::{FORMAT, MANIFEST, digest};
 use super::write::{is_staging, paths};
+use crate::source::files;
 
 /// Files that may stand in a suite without being in its manifest: written later, or by Python.
 const COMPANIONS: [&str; 2] = [MANIFEST, "verdicts.json"];
@@ -45,14 +46,20 @@ impl fmt::Display for Change {
 /// Files of a suite on disk that changed since it was written, by path; `None` when the folder is not
 /// a suite of ours.
 pub fn edited(suite: &Path) -> io::Result<Option<BTreeMap<String, Change>>> {
-    let manifest = match fs::read(suite.join(MANIFEST)) {
+    use io::ErrorKind::{FileTooLarge, InvalidInput, NotADirectory, NotFound};
+    let manifest = match files::bytes(&suite.join(MANIFEST), files::LARGEST_TEXT) {
         Ok(bytes) => bytes,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory | InvalidInput | FileTooLarge) => return Ok(None),
         Err(error) => return Err(error),
     };
     let Some(hashes) = hashes(&manifest) else { return Ok(None) };
     let found = paths(suite)?;
-    let own = |path: &str| fs::read(suite.join(path)).map(|bytes| digest(&bytes));
+    let own = |path: &str| match files::bytes(&suite.join(path), u64::MAX) {
+        Ok(bytes) => Ok(digest(&bytes)),
+        // A pipe or a device has no content of ours.
+        Err(error) if error.kind() == InvalidInput => Ok(String::new()),
+        Err(error) => Err(error),
+    };
     compare(&hashes, &found, own).map(Some)
 }
 

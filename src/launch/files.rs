@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use crate::dtype::DType;
+use crate::source::files;
 use crate::tensor::{Tensor, npy, stored};
 
 const LIMIT: u64 = 8 << 30;
@@ -12,11 +13,7 @@ const LIMIT: u64 = 8 << 30;
 /// Reads a tensor, as a type when one is named. The error is a phrase with the file's name.
 pub fn read(path: &Path, tensor: Option<&str>, dtype: Option<DType>) -> Result<Tensor, String> {
     let named = |what: String| format!("{}: {what}", path.display());
-    let length = std::fs::metadata(path).map_err(|e| named(e.to_string()))?.len();
-    if length > LIMIT {
-        return Err(named(format!("it is larger than {} GiB", LIMIT >> 30)));
-    }
-    let bytes = std::fs::read(path).map_err(|e| named(e.to_string()))?;
+    let bytes = files::bytes(path, LIMIT).map_err(|e| named(e.to_string()))?;
     if path.extension().is_some_and(|e| e == "npy") {
         let dtype = match dtype {
             Some(dtype) => dtype,

@@ -13,6 +13,7 @@ use crate::conform::given::{self, Array, Data, OnData};
 use crate::conform::subject::{Given, Subject};
 use crate::conform::{chain, given::of_chain};
 use crate::diag::{Diagnostic, Result, codes};
+use crate::source::files;
 
 use super::Cancel;
 
@@ -86,17 +87,16 @@ pub(super) fn run(
 fn arrays(files: &[GivenFile]) -> Result<Vec<Array>> {
     let read = |file: &GivenFile| {
         let name = file.path.display().to_string();
-        // A device may never end.
-        if std::fs::metadata(&file.path).is_ok_and(|found| !found.is_file()) {
-            let what = "it is no regular file";
-            return Err(Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(name).help("name a .npy file")));
+        if name.is_empty() {
+            let what = format!("{}= names no file", file.name.as_deref().unwrap_or_default());
+            return Err(Box::new(Diagnostic::new(&codes::USAGE, what).help("write the name and the file: --input x=x.npy")));
         }
-        match std::fs::read(&file.path) {
+        match files::bytes(&file.path, u64::MAX) {
             Ok(bytes) => Ok(Array { name: file.name.clone(), file: name, bytes }),
             Err(error) => {
                 let absent = error.kind() == std::io::ErrorKind::NotFound;
                 let what = if absent { "there is no such file".to_owned() } else { error.to_string() };
-                Err(Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(name)))
+                Err(Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(name).help("name a .npy file")))
             }
         }
     };

@@ -13,6 +13,7 @@ use crate::emulate::Program;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
 use crate::pipeline::compiled;
+use crate::source::files;
 use crate::syntax::Constant;
 
 /// One kernel to lower.
@@ -35,8 +36,7 @@ pub struct Lowerer {
 /// The text of a kernel file. Errors: U002 when it cannot be read or is no text.
 pub fn text(path: &Path) -> Result<String> {
     let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(path.display().to_string()));
-    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|e| unreadable(format!("is no text: {e}")))
+    files::text(path).map_err(|e| unreadable(e.to_string()))
 }
 
 impl Lowerer {

@@ -11,6 +11,7 @@ mod judge;
 mod load;
 pub mod lower;
 mod observe;
+mod only;
 mod operators;
 mod options;
 mod repeat;

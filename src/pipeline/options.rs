@@ -59,6 +59,8 @@ pub struct Verification {
     pub trials: u64,
     /// A user's own arrays to verify on, too.
     pub data: GivenFiles,
+    /// Whether small edits of a wrong kernel are tried for one that mends it.
+    pub mends: bool,
     /// Which checks judge; all of them, but in tests of the checks themselves.
     pub checks: Checks,
 }
@@ -73,6 +75,7 @@ impl Default for Verification {
             seed: None,
             trials: 1,
             data: GivenFiles::default(),
+            mends: true,
             checks: Checks::default(),
         }
     }

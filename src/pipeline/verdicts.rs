@@ -24,7 +24,7 @@ const VERSION: u32 = 3;
 
 /// Raised with every change of a check, of the reference or of a bound: verdicts of before are not
 /// trusted after it.
-const JUDGEMENT: u32 = 7;
+const JUDGEMENT: u32 = 8;
 
 #[derive(Serialize, Deserialize)]
 struct Document {

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::emit;
+use crate::source::files;
 
 use super::verdicts::VERDICTS;
 
@@ -43,7 +44,7 @@ impl Snapshot {
             let same = |stamp: &&Stamp| settled && stamp.modified == modified && stamp.len == len;
             let digest = match self.0.get(&path).filter(same) {
                 Some(stamp) => stamp.digest.clone(),
-                None => emit::digest(&fs::read(&file).ok()?),
+                None => emit::digest(&files::bytes(&file, u64::MAX).ok()?),
             };
             Some((path, Stamp { modified, len, digest }))
         };

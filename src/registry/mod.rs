@@ -20,7 +20,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::diag::{Diagnostic, Result, codes};
 use crate::shape::Shape;
-use crate::source::SourceFile;
+use crate::source::{SourceFile, files};
 
 /// The registry's file name.
 pub const FILE: &str = "shapes_registry.yaml";
@@ -132,7 +132,7 @@ impl Registry {
     /// The registry of a folder, when it has one.
     pub fn in_folder(folder: &Path) -> Result<Option<Registry>> {
         let path = folder.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match files::text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(&path, &error)),

@@ -17,7 +17,7 @@ use super::step::scalar;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::Expr;
-use crate::source::SourceFile;
+use crate::source::{SourceFile, files};
 use crate::syntax::yaml;
 
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/operator_templates");
@@ -47,7 +47,10 @@ impl Library {
             let name = dir.path().display().to_string();
             let read = |file: &str| {
                 let path = dir.path().join(file);
-                let text = EMBEDDED.get_file(&path).and_then(|f| f.contents_utf8()).ok_or_else(|| missing(&path))?;
+                let text = EMBEDDED
+                    .get_file(&path)
+                    .and_then(|f| f.contents_utf8())
+                    .ok_or_else(|| unusable(&path, &std::io::ErrorKind::NotFound.into()))?;
                 Ok(SourceFile::new(format!("operator_templates/{}", path.display()), text))
             };
             templates.push(Arc::new(Template::read(&name, read)?));
@@ -93,7 +96,7 @@ impl Library {
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let read = |file: &str| {
             let path = folder.join(file);
-            let text = std::fs::read_to_string(&path).map_err(|_| missing(&path))?;
+            let text = files::text(&path).map_err(|error| unusable(&path, &error))?;
             Ok(SourceFile::new(path.display().to_string(), text))
         };
         Ok(Arc::new(Template::read(&name, read)?))
@@ -110,9 +113,14 @@ impl Library {
     }
 }
 
-fn missing(path: &Path) -> Box<Diagnostic> {
+fn unusable(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
+    use std::io::ErrorKind::{InvalidData, NotFound};
+    let what = match error.kind() {
+        NotFound | InvalidData => "this file of a template is missing or no UTF-8 text".to_owned(),
+        _ => format!("this file of a template cannot be read: {error}"),
+    };
     Box::new(
-        Diagnostic::new(&codes::TEMPLATE_INVALID, "this file of a template is missing or no UTF-8 text")
+        Diagnostic::new(&codes::TEMPLATE_INVALID, what)
             .in_file(path.display().to_string())
             .help("a template is a folder with kernel.py, template.yaml and schedule.yaml"),
     )

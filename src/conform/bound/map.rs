@@ -13,11 +13,11 @@ use rayon::prelude::*;
 use super::Error;
 use crate::diag::Result;
 use crate::dtype::DType;
-use crate::expr::{Binary, ExprId, Node, Unary};
+use crate::expr::{Binary, Constant, ExprId, Node, Unary};
 use crate::graph::op::Map;
 use crate::reference::{BLOCK, Math, Reader, floats, registers};
 use crate::tensor::Tensor;
-use crate::tolerance::{function_error, half_ulp, operator_error};
+use crate::tolerance::{constant_error, function_error, half_ulp, operator_error, rearranged_error};
 
 /// The error of a Map's output, or `None` when it is exact.
 pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Result<Option<Error>> {
@@ -26,10 +26,12 @@ pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&
     }
     let reader = Reader::new(map, operands)?;
     let len: usize = map.dims.iter().product();
+    let rounding = map.body.nodes().iter().filter(|&&(node, dtype)| rounds(map, node, dtype)).count();
+    let rearranged = rounding > 1 || carried.iter().any(Option::is_some);
     let blocks = (0..len.div_ceil(BLOCK)).into_par_iter().map(|block| {
         let range = block * BLOCK..((block + 1) * BLOCK).min(len);
         let values = registers(map, &reader, range.clone(), Math::F64)?;
-        let mut lanes = Lanes { values: values.iter().map(floats).collect(), errors: Vec::new(), marks: None };
+        let mut lanes = Lanes { values: values.iter().map(floats).collect(), errors: Vec::new(), marks: None, rearranged };
         for (i, &(node, dtype)) in map.body.nodes().iter().enumerate() {
             let error = match node {
                 Node::Read(k) => match carried[map.reads[k as usize].input] {
@@ -42,7 +44,8 @@ pub(super) fn carry(map: &Map, operands: &[Option<&Tensor>], carried: &[Option<&
                     }
                     None => None,
                 },
-                Node::Coordinate(_) | Node::Constant(_) => None,
+                Node::Coordinate(_) => None,
+                Node::Constant(constant) => lanes.constant(constant, dtype, range.len()),
                 Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) | Node::Cast(_) => {
                     lanes.step(map, i, node, dtype)
                 }
@@ -81,9 +84,20 @@ struct Lanes<'v> {
     values: Vec<Cow<'v, [f64]>>,
     errors: Vec<Option<Vec<f64>>>,
     marks: Option<Vec<f64>>,
+    /// Whether the formula has several operators, and so may be written another way.
+    rearranged: bool,
 }
 
 impl Lanes<'_> {
+    fn constant(&self, constant: Constant, dtype: DType, len: usize) -> Option<Vec<f64>> {
+        match constant {
+            Constant::Float(bits) if self.rearranged && dtype != DType::F64 => {
+                Some(constant_error(f64::from_bits(bits))).filter(|&e| e > 0.0).map(|e| vec![e; len])
+            }
+            Constant::Float(_) | Constant::Int(_) | Constant::Bool(_) => None,
+        }
+    }
+
     fn mark(&mut self, flags: impl Iterator<Item = bool>) {
         for (i, _) in flags.enumerate().filter(|&(_, flag)| flag) {
             let len = self.values[0].len();
@@ -111,6 +125,7 @@ impl Lanes<'_> {
         // Operations in f64 round 2²⁹ times finer.
         let unit = if dtype == DType::F64 { 1.0 / (1u64 << 29) as f64 } else { 1.0 };
         let float = dtype.is_float();
+        let own = if self.rearranged { rearranged_error } else { operator_error };
         let each = |lane: &mut dyn FnMut(usize) -> f64| (0..len).map(lane).collect::<Vec<f64>>();
         let mut flags: Vec<bool> = Vec::new();
         let error = match node {
@@ -123,7 +138,7 @@ impl Lanes<'_> {
             Node::Binary(op, a, b) => each(&mut |i| {
                 let ((ea, x), (eb, y), v) = (self.at(a, i), self.at(b, i), self.values[n][i]);
                 let rounded = float && x.is_finite() && y.is_finite() && v.is_finite();
-                spread(op, (ea, x), (eb, y), v) + if rounded { operator_error(op, x, y, v) * unit } else { 0.0 }
+                spread(op, (ea, x), (eb, y), v) + if rounded { own(op, x, y, v) * unit } else { 0.0 }
             }),
             Node::Compare(_, a, b) => each(&mut |i| {
                 let ((ea, x), (eb, y)) = (self.at(a, i), self.at(b, i));

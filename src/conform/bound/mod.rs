@@ -226,4 +226,6 @@ fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Re
 }
 
 #[cfg(test)]
+mod rearranged_tests;
+#[cfg(test)]
 mod tests;

@@ -30,9 +30,10 @@ use crate::tensor::Tensor;
 use super::bound::Derived;
 use super::compare::{Comparison, display_index, failing, unflatten};
 
-pub use flow::header;
+pub use flow::{called, header};
 pub use shape::{grid_mismatch, shape_mismatch};
 pub use suspects::{Clue, Seen, Suspect, behind, rank};
+pub use varying::functions;
 
 /// Lines of a kernel that a message shows at most.
 pub const SUSPECTS: usize = 3;
@@ -110,7 +111,7 @@ pub fn examine(operand: &str, got: &Tensor, expected: &Tensor, derived: &Derived
     let found = pattern::all(&y, &r, &failing, got.shape());
     let clue = found.first().map_or(Clue::Anything, |pattern| pattern.clue);
     if found.is_empty() {
-        diagnostic = diagnostic.help("look at strides, offsets and the decoding of program ids");
+        diagnostic = diagnostic.help("look at strides, offsets, masks and what is computed");
     }
     Some(with_patterns(diagnostic, found, clue))
 }

@@ -7,6 +7,7 @@
 //! they are.
 
 use super::suspects::Clue;
+use crate::diag::number;
 use crate::shape::contiguous_strides;
 
 /// Values that differ from each other, without which nothing is said of where they come from.
@@ -170,18 +171,18 @@ impl<'v> View<'v> {
 
     /// One factor, or one difference, for all elements.
     fn factor_or_offset(&self) -> Option<Pattern> {
-        if let Some(factor) = self.constant(&self.sample, |i| (self.r[i].abs() > 10.0 * self.near).then(|| self.y[i] / self.r[i]))
-        {
+        let ratio = |i: usize| (self.r[i].abs() > 10.0 * self.near).then(|| self.y[i] / self.r[i]);
+        if let Some(factor) = self.constant(&self.sample, ratio).filter(|factor| factor.is_away_from(1.0)) {
             return Some(pattern(
-                Clue::Arithmetic,
-                format!("every failing element is {factor:.6} times the reference"),
+                Clue::Scale,
+                format!("every failing element is {factor} times the reference"),
                 "check a scale: a divisor left out or applied twice, a reduction that runs over a multiple of its axis",
             ));
         }
-        let offset = self.constant(&self.sample, |i| Some(self.y[i] - self.r[i]))?;
+        let offset = self.constant(&self.sample, |i| Some(self.y[i] - self.r[i])).filter(|offset| offset.is_away_from(0.0))?;
         Some(pattern(
             Clue::Arithmetic,
-            format!("every failing element is off by {offset:.6}"),
+            format!("every failing element is off by {offset}"),
             "check an added constant or bias: left out, applied twice, or read at one place for all",
         ))
     }
@@ -211,16 +212,42 @@ impl<'v> View<'v> {
         None
     }
 
-    /// The median of a quantity when 95 % of the elements agree with it.
-    fn constant(&self, elements: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
+    /// A quantity that 95 % of the elements agree on.
+    fn constant(&self, elements: &[usize], value: impl Fn(usize) -> Option<f64>) -> Option<Shared> {
         let mut values: Vec<f64> = elements.iter().filter_map(|&i| value(i)).collect();
         if values.len() < 4 || values.len() * 2 < elements.len() {
             return None;
         }
         values.sort_unstable_by(f64::total_cmp);
         let median = values[values.len() / 2];
-        let near = values.iter().filter(|&&v| (v - median).abs() <= 1e-3 * median.abs().max(self.near)).count();
-        (near * 100 >= values.len() * 95).then_some(median)
+        let mut apart: Vec<f64> = values.iter().map(|v| (v - median).abs()).collect();
+        apart.sort_unstable_by(f64::total_cmp);
+        let spread = apart[(apart.len() * 95).div_ceil(100) - 1];
+        (spread <= 1e-3 * median.abs().max(self.near)).then_some(Shared { median, spread })
+    }
+}
+
+/// What elements share, and how far 95 % of them are from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shared {
+    median: f64,
+    spread: f64,
+}
+
+impl Shared {
+    /// Whether it is another number, and not that one with the elements' own spread.
+    fn is_away_from(&self, number: f64) -> bool {
+        (self.median - number).abs() > 10.0 * self.spread
+    }
+}
+
+impl std::fmt::Display for Shared {
+    /// With the digits that the elements agree on, six at most.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let agreed = if self.spread > 0.0 { (self.median.abs() / self.spread).log10().floor() } else { 6.0 };
+        let digits = agreed.clamp(2.0, 6.0) as usize;
+        let rounded: f64 = format!("{:.*e}", digits - 1, self.median).parse().unwrap_or(self.median);
+        f.write_str(&number(rounded))
     }
 }
 

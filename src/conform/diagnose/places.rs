@@ -24,6 +24,9 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
     let sets: Vec<BTreeSet<usize>> =
         (0..shape.len()).map(|axis| failing.iter().map(|&at| coordinate(at, axis)).collect()).collect();
     let partial: Vec<usize> = (0..shape.len()).filter(|&axis| sets[axis].len() < shape[axis]).collect();
+    // Most of an axis says little, all of it but one index something.
+    let told =
+        |axis: &usize| sets[*axis].len() * 2 <= shape[*axis] || (sets[*axis].len() + 1 == shape[*axis] && shape[*axis] > 2);
 
     if let [axis] = partial[..]
         && is_tail(&sets[axis], shape[axis])
@@ -50,7 +53,7 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
         ));
     }
     let run = last - first + 1 == failing.len() && failing.len() > 1;
-    if run && last + 1 == total {
+    if run && last + 1 == total && failing.len() * 2 <= total {
         return Some(pattern(
             Clue::Mask,
             format!("only the last {} elements in memory order fail", failing.len()),
@@ -77,10 +80,15 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
                      scattered elements have their values in common, not their places";
         return Some(pattern(Clue::Choice, fact, cause));
     }
+    let partial: Vec<usize> = partial.into_iter().filter(told).collect();
     if partial.is_empty() {
         return None;
     }
-    let at: Vec<_> = partial.iter().map(|&axis| format!("axis {axis} at {}", span(&sets[axis]))).collect();
+    let at = |&axis: &usize| match (0..shape[axis]).filter(|i| !sets[axis].contains(i)).collect::<Vec<_>>()[..] {
+        [right] if shape[axis] > 2 => format!("axis {axis} not at {right}"),
+        _ => format!("axis {axis} at {}", span(&sets[axis])),
+    };
+    let at: Vec<_> = partial.iter().map(at).collect();
     Some(pattern(
         Clue::ProgramId,
         format!("{} {}", if whole { "exactly the elements fail that have" } else { "all failing elements have" }, at.join(", ")),
@@ -88,9 +96,9 @@ pub(super) fn places(failing: &[usize], shape: &[usize], telling: usize) -> Opti
     ))
 }
 
-/// Whether a set of indices is the end of an axis.
+/// Whether a set of indices is the end of an axis, and not most of it.
 fn is_tail(set: &BTreeSet<usize>, size: usize) -> bool {
-    set.first().is_some_and(|&first| first > 0 && size - first == set.len())
+    set.first().is_some_and(|&first| size - first == set.len() && set.len() * 2 <= size)
 }
 
 /// `3`, `56 to 63`, `0, 2, 4`, or a count.

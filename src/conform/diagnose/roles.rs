@@ -21,6 +21,8 @@ pub enum Role {
     Singular,
     /// A maximum, minimum or `where`.
     Choice,
+    /// A division or product in what is stored.
+    Scales,
 }
 
 impl Role {
@@ -35,6 +37,7 @@ impl Role {
             Role::Loop => "loops",
             Role::Value => "computes the value",
             Role::Choice => "chooses between values",
+            Role::Scales => "divides or multiplies the value",
             Role::Singular => "divides, takes a root, a logarithm or an exponential",
         }
     }
@@ -76,6 +79,8 @@ pub fn roles(line: &Line) -> BTreeSet<Role> {
     }
     if roles.contains(&Role::Load) {
         roles.remove(&Role::Value);
+    } else if line.reaches.keys().any(|sink| matches!(sink, Sink::Value(_))) && scales(line.stmt) {
+        roles.insert(Role::Scales);
     }
     roles
 }
@@ -109,6 +114,19 @@ pub fn decodes(stmt: &Stmt) -> bool {
     let mut found = false;
     for expr in own_exprs(stmt) {
         each_expr(expr, &mut |e| found |= matches!(e.kind, ExprKind::Binary(BinaryOp::FloorDiv | BinaryOp::Mod, ..)));
+    }
+    found
+}
+
+/// Whether a statement holds a division or product.
+fn scales(stmt: &Stmt) -> bool {
+    let mut found = matches!(stmt.kind, StmtKind::AugAssign { op: BinaryOp::Mul | BinaryOp::Div, .. });
+    for expr in own_exprs(stmt) {
+        each_expr(expr, &mut |e| match &e.kind {
+            ExprKind::Binary(BinaryOp::Mul | BinaryOp::Div, ..) => found = true,
+            ExprKind::Call { func, .. } => found |= matches!(called(func).as_str(), "fdiv" | "div_rn" | "fma"),
+            _ => {}
+        });
     }
     found
 }

@@ -40,7 +40,9 @@ pub enum Clue {
     Address,
     /// One block or slab.
     ProgramId,
-    /// A factor or an added constant.
+    /// A factor.
+    Scale,
+    /// An added constant.
     Arithmetic,
     /// Nothing in particular.
     Anything,
@@ -232,13 +234,14 @@ impl Ranking<'_, '_> {
             Clue::Mask => &[Role::Load, Role::Mask, Role::Loop, Role::Store],
             Clue::Address => &[Role::Load, Role::Store, Role::Address, Role::Decode],
             Clue::ProgramId => &[Role::Decode, Role::Store, Role::Mask],
+            Clue::Scale => &[Role::Scales, Role::Accumulate, Role::Loop, Role::Value],
             Clue::Arithmetic => &[Role::Value, Role::Accumulate, Role::Singular],
             Clue::Anything => &[Role::Accumulate, Role::Address, Role::Loop, Role::Load],
         };
         if let Some(at) = wanted.iter().position(|role| roles.contains(role)) {
             score.add(1.0 - 0.2 * at as f64, wanted[at].what().to_owned());
             score.points += 0.05 * products(line.stmt) as f64;
-            if self.seen.clue == Clue::Choice && at == 0 {
+            if matches!(self.seen.clue, Clue::Choice | Clue::Scale) && at == 0 {
                 score.add(3.0, wanted[at].what().to_owned());
             }
         }
@@ -253,13 +256,15 @@ impl Ranking<'_, '_> {
             }
             return;
         }
-        let misread: Vec<_> = evidence.operands.iter().filter(|o| o.right_when_constant).collect();
+        let misread: Vec<_> = evidence.operands.iter().filter(|o| evidence.is_misread(o)).collect();
         if !misread.is_empty() {
             for operand in misread {
                 self.read_at_wrong_places(line, operand, score);
             }
-        } else if evidence.right_when_constant {
+        } else if evidence.displaced {
             self.written_at_wrong_places(line, score);
+        } else if evidence.right_when_constant {
+            self.wrong_on_some_values(line, score);
         } else if !evidence.right_when_zero {
             self.wrong_on_nothing(line, score);
         } else {
@@ -276,7 +281,8 @@ impl Ranking<'_, '_> {
             match self.operand(access) {
                 Some(found) if found == name && !self.is_store(access) => nearest = Some(nearest.map_or(steps, |n| n.min(steps))),
                 Some(found) => {
-                    foreign |= self.seen.evidence.and_then(|e| e.operand(found)).is_none_or(|o| !o.right_when_constant)
+                    let misread = |e: &Evidence| e.operand(found).is_some_and(|o| e.is_misread(o));
+                    foreign |= !self.seen.evidence.is_some_and(misread)
                 }
                 None => {}
             }

@@ -66,7 +66,7 @@ fn a_factor_is_found() {
          |
          = note: worst at [0, 2, 0, 7]: got 0.499545693397522, expected 1.998182773590088 ± 1.00e-5
          = note: max_abs_err 1.499e0, max_rel_err 7.500e-1, held to |y − r| ≤ rounding of each operator: add
-         = note: every failing element is 0.250000 times the reference
+         = note: every failing element is 0.25 times the reference
          = help: check a scale: a divisor left out or applied twice, a reduction that runs over a multiple of its axis"#]]
     .assert_eq(&said(&SHAPE, |_, i, r| r[i] * 0.25));
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::resize::Resized;
 use crate::conform::execute::Executor;
 use crate::conform::kernel;
+use crate::conform::mend;
 use crate::conform::subject::{Launch, Operand, Subject, module_name};
 use crate::conform::verdict::Verdict;
 use crate::diag::{Diagnostic, Result};
@@ -31,8 +32,8 @@ use crate::tolerance::Precision;
 /// Instructions that one program of a trial may execute.
 const FUEL: u64 = 1 << 20;
 
-/// A note for a launch's diagnostic: the smallest shapes at which its kernel fails alike.
-pub fn note(subject: &Subject, executor: &Executor, launch: &Launch, found: &Diagnostic) -> Option<String> {
+/// The smallest shapes at which a launch's kernel fails alike: a note for its diagnostic, and the suite of it.
+fn smallest(subject: &Subject, executor: &Executor, launch: &Launch, found: &Diagnostic) -> Option<(String, Subject)> {
     let entry = &subject.manifest.kernels[launch.kernel];
     let dense = |Operand { entry, .. }: &Operand| {
         let whole = entry.offset == 0 && shape::numel(&entry.shape) == Some(entry.storage);
@@ -68,13 +69,19 @@ pub fn note(subject: &Subject, executor: &Executor, launch: &Launch, found: &Dia
     let (fault, bound) = alike(&smallest)?;
     let shapes: Vec<String> = bound.operands.iter().map(|o| format!("{} {}", o.name, display(&o.layout.shape))).collect();
     let there = fault.notes.iter().find(|note| note.starts_with("worst at")).unwrap_or(&fault.message);
-    Some(format!("smallest shapes that fail alike: {}; there: {there}", shapes.join(", ")))
+    let note = format!("smallest shapes that fail alike: {}; there: {there}", shapes.join(", "));
+    let (files, _) = planner.suite(&smallest.graph)?;
+    Some((note, of_one(files, &bound, edited)?.ok()?))
 }
 
-/// A verdict whose first finding says at which shapes it is found, too.
-pub fn explained(subject: &Subject, executor: &Executor, launch: &Launch, mut verdict: Verdict) -> Verdict {
+/// A verdict whose first finding says at which shapes it is found, too, and, where it shall, what mends it.
+pub fn explained(subject: &Subject, executor: &Executor, launch: &Launch, mut verdict: Verdict, mends: bool) -> Verdict {
     if let Some(found) = verdict.diagnostics.first_mut() {
-        found.notes.extend(note(subject, executor, launch, found));
+        let (note, small) = smallest(subject, executor, launch, found).unzip();
+        found.notes.extend(note);
+        if mends {
+            *found = mend::explained(subject, executor, launch, small.as_ref(), found.clone());
+        }
     }
     verdict
 }
@@ -124,16 +131,21 @@ impl<'s> Planner<'s> {
 
 /// Judges the launch of a one-kernel suite whose kernel is `module`, at the suite's shapes, until `whole` is
 /// cancelled. `None` where the module does not take other shapes.
-fn run(mut files: Files, bound: &BoundKernel, module: &Module, whole: &Executor) -> Option<Result<()>> {
-    let text = at_shapes(module, bound)?;
-    files.insert(emit::kernel_path(bound), text.into_bytes());
-    let subject = match Subject::of_kernels("trial", &files) {
+fn run(files: Files, bound: &BoundKernel, module: &Module, whole: &Executor) -> Option<Result<()>> {
+    let subject = match of_one(files, bound, module)? {
         Ok(subject) => subject,
         Err(refused) => return Some(Err(refused)),
     };
     let options = emulate::Options { fuel: FUEL, cancel: whole.cancel().cloned(), ..emulate::Options::default() };
     let executor = Executor::new(&subject.modules, options);
     Some(kernel::bare(&subject, &executor, subject.launches.first()?))
+}
+
+/// The one-kernel suite whose kernel is `module`. `None` where the module does not take other shapes.
+fn of_one(mut files: Files, bound: &BoundKernel, module: &Module) -> Option<Result<Subject>> {
+    let text = at_shapes(module, bound)?;
+    files.insert(emit::kernel_path(bound), text.into_bytes());
+    Some(Subject::of_kernels("trial", &files))
 }
 
 /// The module's text with the shapes that its `launch` demands exchanged for those of a kernel's operands; `None`

@@ -30,6 +30,7 @@ use std::path::Path;
 
 use super::{Binding, Imported, sniff};
 use crate::diag::{Diagnostic, codes};
+use crate::source::files;
 use external::External;
 
 /// IR versions that are read; the newest is that of onnx 1.23.
@@ -46,10 +47,7 @@ pub fn serves(operator: &str) -> bool {
 /// Reads a model file. Every error found is returned, not just the first.
 pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let name = path.display().to_string();
-    // A device may never end.
-    let readable =
-        |found: std::fs::Metadata| if found.is_file() { Ok(()) } else { Err(std::io::Error::other("it is no regular file")) };
-    let bytes = std::fs::metadata(path).and_then(readable).and_then(|()| std::fs::read(path)).map_err(|error| {
+    let bytes = files::bytes(path, u64::MAX).map_err(|error| {
         let (cause, help) = if path.is_dir() {
             ("it is a folder".to_owned(), "name the .onnx file inside it; a suite is verified by `decompose verify DIR`")
         } else {

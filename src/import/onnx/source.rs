@@ -12,9 +12,11 @@ pub(super) fn source(position: usize, node: &NodeProto) -> Source {
     Source { operator: operator(node), node: label(position, node), module: module(node) }
 }
 
-/// The file's own name, or `#12 Conv`.
+/// The file's own name, that of the first output where there is none (names of values are unique, those of nodes
+/// may be left out), or `#12 Conv`.
 pub(super) fn label(position: usize, node: &NodeProto) -> String {
-    if node.name.is_empty() { format!("#{position} {}", node.op_type) } else { node.name.clone() }
+    let named = std::iter::once(&node.name).chain(&node.output).find(|name| !name.is_empty());
+    named.cloned().unwrap_or_else(|| format!("#{position} {}", node.op_type))
 }
 
 /// `Conv`, or `com.microsoft.Gelu` outside the default domain.
@@ -64,5 +66,7 @@ mod tests {
         assert_eq!(path("n", &["x", "layer1.0.bn1.running_mean"]).as_deref(), Some("layer1.0.bn1"));
         assert_eq!(path("n", &["x.weight"]), None);
         assert_eq!(label(3, &node("", &[])), "#3 Conv");
+        let unnamed = NodeProto { output: vec![String::new(), "c".to_owned()], ..node("", &[]) };
+        assert_eq!([label(3, &unnamed), label(3, &NodeProto { name: "n".to_owned(), ..unnamed.clone() })], ["c", "n"]);
     }
 }

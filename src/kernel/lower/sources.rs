@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::names::{Names, TRY};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::source::{SourceFile, Span};
+use crate::source::{SourceFile, Span, files};
 use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
 use crate::syntax::reopen::{self, Comprehension};
 use crate::syntax::{parse_joined, walk};
@@ -105,11 +105,7 @@ impl Sources {
         if self.loaded.len() == MAX_FILES {
             return Err(refuse(format!("a kernel of more than {MAX_FILES} files")));
         }
-        let size = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?.len();
-        if size > MAX_BYTES {
-            return Err(refuse(format!("a Python file of {size} bytes; the limit is {MAX_BYTES}")));
-        }
-        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+        let bytes = files::bytes(path, MAX_BYTES).map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("the file is not UTF-8".to_owned()))?;
         let file = SourceFile::new(shown.display().to_string(), text);
         let mut files: Vec<Arc<SourceFile>> = self.loaded.iter().map(|l| l.module.file.clone()).collect();

@@ -11,7 +11,7 @@ use crate::launch::description::{
 };
 use crate::launch::{comments, entry, template};
 use crate::pipeline::compiled;
-use crate::source::{SourceFile, Span};
+use crate::source::{SourceFile, Span, files};
 use crate::syntax::ast::Module;
 use crate::syntax::yaml;
 
@@ -45,8 +45,7 @@ pub fn descriptions(asked: &Asked, subject: &Subject) -> Result<Vec<Description>
 fn from_file(path: &Path) -> Result<Vec<Description>> {
     let name = path.display().to_string();
     let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(&name));
-    let bytes = std::fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|e| unreadable(format!("is no text: {e}")))?;
+    let text = files::text(path).map_err(|e| unreadable(e.to_string()))?;
     read_descriptions(&yaml::parse(&SourceFile::new(&name, text))?, path.parent().unwrap_or(Path::new("")))
 }
 

@@ -117,7 +117,7 @@ pub fn suite(graph: &str, level: Level, precision: &str) -> Files {
 
 /// What is said of files: the codes, and the whole text.
 fn said(files: &Files, checks: Checks) -> (Vec<&'static str>, String) {
-    let asked = Verification { checks, ..Verification::default() };
+    let asked = Verification { checks, mends: false, ..Verification::default() };
     let report = all_of("suite", files, &asked, &Known::default(), &Silent, &Cancel::default());
     let report = report.unwrap_or_else(|refused| panic!("{}", render(&refused, false)));
     let text: String = report.diagnostics().map(|found| render(found, false) + "\n").collect();

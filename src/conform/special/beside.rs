@@ -1,0 +1,83 @@
+//! Strange numbers in what stands beside others: a residual, a bias, a second operand.
+//!
+//! Where all operands hold strange numbers, those of a contraction's factors reach whole rows of the output and
+//! hide what becomes of the others': a residual's NaN that an epilogue replaces lies in a row that is NaN anyway.
+//! So operands that are no factors get them while the rest stays ordinary, all at once, and in small launches each
+//! alone. Biases and other weights that are added or multiplied element by element are among them; what `prepare`
+//! makes of weights is made again.
+//!
+//! Not caught: a weight that is folded into a contraction's own, and numbers that are none in a contraction's
+//! weights.
+
+use crate::conform::run::{Bench, Elements};
+use crate::diag::{Diagnostic, Result};
+use crate::graph::{Graph, NodeId, Op, Producer, Role, ValueId};
+
+use super::{Judged, Numbers, STRANGE, is_float, scatter};
+
+/// Elements of all operands up to which each runs alone.
+const SMALL: usize = 1 << 14;
+
+/// Elements of an operand below which it holds a NaN and an infinity alone, so that others stay ordinary.
+const SHORT: usize = 16;
+
+/// The first such run that does not hold; `given` is that of the numerics pass.
+pub(super) fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
+    let (graph, nodes) = (&bench.subject.imported, bench.nodes());
+    let entering: Vec<ValueId> = graph.entering(&nodes).into_iter().filter(|&v| is_float(graph.dtype(v))).collect();
+    let contracts = nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Conv(_) | Op::MatMul));
+    let beside =
+        |&value: &ValueId| takes(graph, value, contracts) && reads(graph, &nodes, value) && given.env.get(value).is_some();
+    let operands: Vec<ValueId> = entering.iter().copied().filter(beside).collect();
+    if operands.is_empty() || entering.len() < 2 {
+        return Ok(None);
+    }
+    let small = bench.launch.operands.iter().map(|o| o.entry.storage).sum::<usize>() <= SMALL;
+    let mut runs: Vec<Vec<ValueId>> = Vec::new();
+    if small {
+        runs.extend(operands.iter().map(|&value| vec![value]));
+    } else if operands.len() < entering.len() {
+        runs.push(operands);
+    }
+    for values in runs {
+        if let Some(found) = Judged::of(bench, &strange(given, &values))?.found(bench) {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The elements with strange numbers in some values.
+fn strange(given: &Elements, values: &[ValueId]) -> Elements {
+    let mut env = given.env.clone();
+    for (k, &value) in values.iter().enumerate() {
+        let Some(tensor) = env.get(value) else { continue };
+        let mut tensor = tensor.as_ref().clone();
+        let numbers: Numbers = if tensor.len() < SHORT { STRANGE.split_at(2).0 } else { &STRANGE };
+        scatter(&mut tensor, k, numbers);
+        env.set(value, tensor);
+    }
+    Elements::of(env)
+}
+
+/// Whether a value may hold any number.
+fn takes(graph: &Graph, value: ValueId, contracts: bool) -> bool {
+    let weight = matches!(graph.value(value).producer, Producer::Weight(_));
+    match graph.value(value).role {
+        Role::Activation | Role::Bias | Role::Weight { .. } => true,
+        // Beside a contraction it is folded into its weights.
+        Role::Scale => !(weight && contracts),
+        Role::Mean | Role::Variance | Role::Probability => false,
+        Role::IndexBelow(_) | Role::Divisor | Role::Mask | Role::Exact => false,
+    }
+}
+
+/// Whether something else than a contraction reads a value, at once or through views.
+fn reads(graph: &Graph, nodes: &[NodeId], value: ValueId) -> bool {
+    let readers = nodes.iter().map(|&id| graph.node(id)).filter(|node| node.inputs.contains(&Some(value)));
+    readers.into_iter().any(|node| match node.op {
+        Op::Conv(_) | Op::MatMul => false,
+        Op::View(_) => reads(graph, nodes, node.outputs[0]),
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => true,
+    })
+}
