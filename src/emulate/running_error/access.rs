@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::float::clean;
 use super::lanes::{at, error, values};
+use super::rounding::apart;
 use super::{Errors, Shadow};
 use crate::emulate::exec::Machine;
 use crate::emulate::launch::{Arg, BufferId};
@@ -105,10 +106,15 @@ impl Shadow {
         shape: &[usize],
     ) {
         let slots: Vec<Slot> = [Some(ptr), Some(value), mask].into_iter().flatten().collect();
-        if self.exact(&slots) && self.memory.iter().all(Option::is_none) {
+        let exact = self.exact(&slots) && self.memory.iter().all(Option::is_none);
+        if exact && elements_are_one(shape) {
             return;
         }
         let (origin, elements, active) = machine.addresses(ptr, mask, shape);
+        let met = meeting(&elements, &active);
+        if exact && met.is_empty() {
+            return;
+        }
         let target = target(machine, origin);
         let (moved, new, masks) = (self.of(ptr), self.of(value), mask.and_then(|m| self.of(m)));
         let stored = masks.as_ref().map(|_| values(machine, value));
@@ -139,6 +145,20 @@ impl Shadow {
             }
             self.hold(machine, buffer, place, found);
         }
+        let Target::Elements(buffer) = target else { return };
+        if met.is_empty() {
+            return;
+        }
+        // Which of several lanes writes last is not determined.
+        let stored = values(machine, value);
+        for lanes in met {
+            let Some(place) = usize::try_from(elements[lanes[0]]).ok() else { continue };
+            let last = lanes.last().map_or(0.0, |&i| at(&stored, i));
+            let found = lanes.iter().map(|&i| apart(at(&stored, i), last) + error(&new, i)).fold(0.0, f64::max);
+            if place < machine.port.buffer(BufferId(buffer)).lanes.len() {
+                self.hold(machine, buffer, place, clean(found));
+            }
+        }
     }
 
     /// Sets the error of an element.
@@ -152,4 +172,15 @@ impl Shadow {
             *held = error;
         }
     }
+}
+
+fn elements_are_one(shape: &[usize]) -> bool {
+    shape.iter().product::<usize>() <= 1
+}
+
+/// Active lanes that name one element, where there are several.
+fn meeting(elements: &[i64], active: &[bool]) -> Vec<Vec<usize>> {
+    let mut lanes: Vec<usize> = (0..elements.len()).filter(|&i| active.get(i).copied().unwrap_or(true)).collect();
+    lanes.sort_by_key(|&i| (elements[i], i));
+    lanes.chunk_by(|&a, &b| elements[a] == elements[b]).filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect()
 }

@@ -81,9 +81,9 @@ impl Shadow {
         self.returned(machine, atomic, out)
     }
 
-    /// The old value: whatever the order made of it, unless there is but one program.
+    /// The old value: whatever the order made of it, unless there is but one program and one lane.
     fn returned(&self, machine: &Machine<'_>, atomic: &Atomic, out: Slot) -> Option<Errors> {
-        let alone = machine.launch.grid.iter().all(|&n| n == 1);
+        let alone = machine.launch.grid.iter().all(|&n| n == 1) && atomic.shape.iter().all(|&n| n == 1);
         (atomic.looked_at && !alone).then(|| Arc::new(vec![f64::INFINITY; count(machine, out)]))
     }
 

@@ -89,7 +89,8 @@ impl Shadow {
 
     /// Undecided lanes have the error 1.
     pub(super) fn compare(&self, machine: &mut Machine<'_>, a: Slot, b: Slot, out: Slot) -> Option<Errors> {
-        if self.exact(&[a, b]) {
+        // A number beside itself: whether it is NaN is no matter of its error.
+        if a == b || self.exact(&[a, b]) {
             return None;
         }
         let (x, y, n) = (values(machine, a), values(machine, b), count(machine, out));
