@@ -44,10 +44,11 @@ MEANT = {
     ("math", "unary"): "libdevice.div_rn is a division here, an external call there",
     ("math", "integers"): "abs of an integer is max(x, -x) here, math.absi there",
     ("shapes", "facts"): "assertions are kept here",
+    ("asked", "launch"): "launches follow each other here, so that nothing waits for an earlier grid",
 }
 # Files that are not compared: Triton 3.9 has no block pointers, and keeps descriptors whole until a later pass; of other
-# dialects it has no modules.
-APART = {"regions", "elsewhere"}
+# dialects it has no modules, and of torch neither.
+APART = {"regions", "elsewhere", "limits"}
 # Kernels that Triton refuses in a later stage than the one that is compared.
 LATER = {("blocks", "eight"), ("blocks", "eight_from_double")}
 POINTEES = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5",

@@ -23,6 +23,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import json
+import os
 import pathlib
 import random
 import re
@@ -72,6 +73,36 @@ class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
+class Forgiving(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Loads the libraries' own modules, and keeps what they define before they fail."""
+
+    def __init__(self, roots):
+        self.roots, self.loaders = [str(root) for root in roots], {}
+
+    def find_spec(self, name, path=None, target=None):
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None or not any((spec.origin or "").startswith(root) for root in self.roots):
+            return None
+        self.loaders[name], spec.loader = spec.loader, self
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        try:
+            self.loaders[module.__name__].exec_module(module)
+        except BaseException as error:
+            module.failed = error
+        if not hasattr(module, "__getattr__"):
+            module.__getattr__ = lambda name: self.absent(module, name)
+
+    def absent(self, module, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Answer(name=f"{module.__name__}.{name}")
+
+
 class Late(Exception):
     pass
 
@@ -96,7 +127,9 @@ def module_name(root, file):
 
 def function_of(root, file, name):
     module = importlib.import_module(module_name(root, file))
-    found = getattr(module, name)
+    found = vars(module).get(name)
+    if found is None:
+        raise getattr(module, "failed", AttributeError(f"no {name}"))
     while not isinstance(found, JITFunction):
         found = found.fn
     return found
@@ -139,6 +172,31 @@ def compile_it(function, args):
     backend.make_ttir(module, {}, options, 90) if hasattr(backend, "make_ttir") else None
 
 
+def apart(work):
+    """What stops a piece of work, done in a process of its own: the compiler may end the one that it runs in."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        told = ""
+        try:
+            signal.alarm(60)
+            work()
+        except BaseException as error:
+            told = construct(error) or type(error).__name__
+        os.write(writer, b"!" + told.encode()[:4000])
+        os._exit(0)
+    os.close(writer)
+    told = b""
+    while piece := os.read(reader, 4096):
+        told += piece
+    os.close(reader)
+    os.waitpid(child, 0)
+    if not told:
+        return "the compiler ends its process"
+    return told[1:].decode(errors="replace") or None
+
+
 def construct(error):
     lines = [line for line in str(error).strip().splitlines() if line.strip(" ^")]
     text = (lines[-1].strip() if lines else "") or type(error).__name__
@@ -158,6 +216,7 @@ def main():
     roots = {pathlib.Path(folder).name: pathlib.Path(folder).resolve() for folder in options.folders}
     entries = [e for e in json.loads(pathlib.Path(options.report).read_text()) if e["library"] in roots and "args" in e]
     random.Random(options.seed).shuffle(entries)
+    sys.meta_path.insert(0, Forgiving(roots.values()))
     sys.meta_path.append(Missing())
     signal.signal(signal.SIGALRM, late)
     count, told, disagreements = collections.Counter(), [], []
@@ -175,14 +234,7 @@ def main():
         finally:
             signal.alarm(0)
         count["asked"] += 1
-        try:
-            signal.alarm(60)
-            compile_it(function, entry["args"])
-            theirs = None
-        except BaseException as error:
-            theirs = construct(error)
-        finally:
-            signal.alarm(0)
+        theirs = apart(lambda: compile_it(function, entry["args"]))
         ours = None if entry["ok"] else f"{entry['code']} {entry['construct']}"
         verdict = {(True, True): "both", (False, False): "neither", (True, False): "only ours", (False, True): "only Triton's"}
         verdict = verdict[ours is None, theirs is None]

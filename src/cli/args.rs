@@ -298,6 +298,9 @@ pub struct EmulateArgs {
     /// Count bytes, sectors and FLOPs, and what --target makes of them [default target: sm_90]
     #[arg(long)]
     pub stats: bool,
+    /// Only faults: say nothing of dead stores, unused masks, lossy casts, NaN made, and results that depend on the order of programs
+    #[arg(long)]
+    pub no_warnings: bool,
     /// Tell each line of one program as it is executed, with values (`3`, or `1,0,2`)
     #[arg(long, value_name = "PROGRAM", conflicts_with_all = ["show", "step", "stats", "json"])]
     pub trace: Option<String>,

@@ -83,6 +83,7 @@ codes! {
     ORDER_DEPENDENT = "A021", Bug, "results depend on the order of programs";
     NOT_FINITE = "A022", Bug, "NaN or Inf made and stored";
     SHIFT_RANGE = "A023", Bug, "shift out of range";
+    LOSSY_CAST = "A024", Bug, "cast loses the value";
     UNUSED_MASK = "A025", Bug, "mask computed and not used";
     DEAD_STORE = "A026", Bug, "element stored twice";
 

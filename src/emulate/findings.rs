@@ -5,10 +5,11 @@
 //! away. Of a launch that stores to what it loads the memory is no longer what it was: where the trace then finds
 //! nothing, the element is named without the instruction.
 
-use super::check::{dead_store, finite, mask, order_of_programs, race};
+use super::check::race::Shadows;
+use super::check::{dead_store, finite, lossy, mask, order_of_programs, race};
 use super::exec::{Launch, Machine};
 use super::launch::{Arg, BufferId, Checks, Event, Memory, Noticed, Options};
-use super::memory::{Journal, Port};
+use super::memory::{Committer, Journal, Port};
 use super::tape::Program;
 use crate::diag::{self, Diagnostic, Severity};
 
@@ -36,6 +37,16 @@ pub fn after(launch: &Launch<'_>, memory: &Memory, noticed: &Noticed) -> Vec<Dia
     found.into_iter().map(|diagnostic| diagnostic.severity(Severity::Warning)).collect()
 }
 
+/// The first cast that loses a value. A launch that loads what it stores runs on memory as it was `before`.
+pub fn lossy(launch: &Launch<'_>, programs: u32, memory: &Memory, before: Option<&mut Memory>) -> Option<Diagnostic> {
+    let short = Launch { fuel: launch.fuel.min(FUEL), ..launch.shortened() };
+    let port = match before {
+        Some(memory) => Port::Direct(Committer { memory, shadows: Shadows::default(), undo: None }),
+        None => Port::Journalled { memory, journal: Journal::default() },
+    };
+    lossy::first(&short, programs, port).map(|diagnostic| diagnostic.severity(Severity::Warning))
+}
+
 fn traced<'l>(launch: &'l Launch<'l>, memory: &'l Memory) -> Machine<'l> {
     let port = Port::Journalled { memory, journal: Journal::default() };
     let mut machine = Machine::new(launch, &launch.program.dense, port);
@@ -57,7 +68,7 @@ pub fn in_reverse(
     (grid, args, stored): ([u32; 3], &[Arg], &[BufferId]),
     options: &Options,
 ) -> diag::Result<Option<Diagnostic>> {
-    let checks = Checks { order: false, births: false, masks: false, dead_stores: false, ..options.checks };
+    let checks = Checks { order: false, births: false, casts: false, masks: false, dead_stores: false, ..options.checks };
     let reverse = Options { reverse: true, checks, ..options.clone() };
     super::run(program, &mut before, grid, args, &reverse).map_err(|mut error| {
         error.notes.push("this happens when programs run in the reverse order of the grid".to_owned());

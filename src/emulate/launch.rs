@@ -104,6 +104,8 @@ pub struct Checks {
     pub order: bool,
     /// NaN and Inf that reach a store are told with the instruction that made them (A022). A warning; off by default.
     pub births: bool,
+    /// Casts that lose more than rounding does (A024). A warning; off by default.
+    pub casts: bool,
     /// Masks that are computed and not used (A025). A warning; off by default.
     pub masks: bool,
     /// Elements that a program stores twice (A026). A warning; off by default.
@@ -134,6 +136,7 @@ impl Default for Checks {
             shift: true,
             order: false,
             births: false,
+            casts: false,
             masks: false,
             dead_stores: false,
             asserts: true,
@@ -162,6 +165,7 @@ impl Checks {
         alignment: false,
         order: false,
         births: false,
+        casts: false,
         masks: false,
         dead_stores: false,
         asserts: false,
@@ -170,7 +174,7 @@ impl Checks {
 
     /// Warnings, too.
     pub fn watchful() -> Checks {
-        Checks { order: true, births: true, masks: true, dead_stores: true, ..Checks::default() }
+        Checks { order: true, births: true, casts: true, masks: true, dead_stores: true, ..Checks::default() }
     }
 }
 
@@ -199,7 +203,7 @@ impl Default for Options {
         Options {
             threads: 1,
             dense: false,
-            fuel: 1 << 40,
+            fuel: 1 << 32,
             memory: 1 << 30,
             checks: Checks::default(),
             reverse: false,

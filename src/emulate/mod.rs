@@ -75,9 +75,11 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
     let stored: Vec<BufferId> = (0..memory.buffers.len()).map(BufferId).filter(|&id| access.stores(id)).collect();
     let talk = program.uses.programs_talk();
     let in_place = talk || stored.iter().any(|&id| access.loads(id));
-    let shadows = shadows(&access, memory, &stored, talk, only_programs(options, programs), options.checks);
-    // What a run in the reverse order begins with.
-    let before = (talk && options.checks.order && !options.reverse).then(|| memory.clone());
+    let shadows = shadows(&access, memory, &stored, talk, (only_programs(options, programs), programs), options.checks);
+    // What a run in the reverse order begins with, or one that looks at casts.
+    let reverses = talk && options.checks.order && !options.reverse;
+    let casts = options.checks.casts && !talk && check::lossy::may_lose(&program.kernel);
+    let before = (reverses || casts && in_place).then(|| memory.clone());
     let cancel = options.cancel.as_deref();
     let (checks, fuel, memory_limit) = (options.checks, options.fuel, options.memory);
     let only = options.only.as_deref();
@@ -107,12 +109,15 @@ pub fn run(program: &Program, memory: &mut Memory, grid: [u32; 3], args: &[Arg],
             schedule::run_batches(&launch, tape, committer, programs, options.threads, &mut report)
         }
     };
-    let outcome = outcome.and_then(|()| {
+    let mut before = before;
+    if outcome.is_ok() {
         report.findings = findings::after(&launch, memory, &report.noticed);
-        Ok(())
-    });
+        if casts {
+            report.findings.extend(findings::lossy(&launch, programs, memory, before.as_mut()));
+        }
+    }
     drop(launch);
-    if let (Ok(()), Some(before)) = (&outcome, before) {
+    if let (Ok(()), Some(before), true) = (&outcome, before, reverses) {
         let reverse = findings::in_reverse(program, before, memory, (grid, args, &stored), options)?;
         report.findings.extend(reverse);
     }
@@ -169,8 +174,16 @@ impl Accesses {
     }
 }
 
-/// What is kept to find programs and lanes that meet. A buffer that is touched by atomics alone needs nothing.
-fn shadows(access: &Accesses, memory: &Memory, stored: &[BufferId], talk: bool, programs: u32, checks: Checks) -> Shadows {
+/// What is kept to find programs and lanes that meet, where so many programs run of all. A buffer that is touched by
+/// atomics alone needs nothing.
+fn shadows(
+    access: &Accesses,
+    memory: &Memory,
+    stored: &[BufferId],
+    talk: bool,
+    (running, programs): (u32, u32),
+    checks: Checks,
+) -> Shadows {
     let told = Told { plain: checks.races, mixed: checks.mixed };
     let watched = |&id: &BufferId| {
         let (loads, stores, atomics) = (access.plain_loads[id.0], access.plain_stores[id.0], access.atomics[id.0]);
@@ -180,10 +193,10 @@ fn shadows(access: &Accesses, memory: &Memory, stored: &[BufferId], talk: bool, 
         let watched = Watched { writes: (between || lanes) && (stores || atomics && loads), reads: loads, lanes, twice };
         (id, memory.buffers[id.0].lanes.len(), watched)
     };
-    let few = !talk || programs <= check::order::MANY;
+    let few = !talk || running <= check::order::MANY;
     let watched: Vec<_> = stored.iter().map(watched).filter(|(_, _, watched)| (watched.writes || watched.twice) && few).collect();
     let synchronise = talk && watched.iter().any(|(_, _, watched)| watched.writes);
-    Shadows::new(memory.buffers.len(), watched.into_iter(), synchronise, told)
+    Shadows::new(memory.buffers.len(), watched.into_iter(), programs, synchronise, told)
 }
 
 /// By buffer: the type of its elements, as the parameters of the launch say it, or who made it.

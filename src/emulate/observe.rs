@@ -214,7 +214,7 @@ pub(super) fn watched(
         only: None,
         cancel: options.cancel.as_deref(),
     };
-    let shadows = Shadows::new(memory.buffers.len(), std::iter::empty(), false, Told { plain: false, mixed: false });
+    let shadows = Shadows::new(memory.buffers.len(), std::iter::empty(), count, false, Told { plain: false, mixed: false });
     let mut machine = Machine::new(&launch, &program.dense, Port::Direct(Committer { memory, shadows, undo: None }));
     machine.explain = true;
     let told = |stop: Stop| match stop {

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -19,8 +20,31 @@ use super::replay::replay;
 use super::tape::Tape;
 use crate::diag;
 
-/// Programs a worker runs before its stores are committed.
-const BATCH: usize = 64;
+/// Programs a worker runs before its stores are committed, about.
+const BATCH: u64 = 64;
+/// Chunks of programs that a worker takes between commits, about: the workers end together but for one of these.
+const CHUNKS: u64 = 8;
+
+/// Programs of one round, taken chunk by chunk in order.
+struct Queue {
+    next: AtomicU64,
+    end: u64,
+    chunk: u64,
+}
+
+impl Queue {
+    fn take(&self) -> Option<Range<u32>> {
+        let from = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        // No program has a number beyond u32.
+        (from < self.end).then(|| from as u32..self.end.min(from + self.chunk) as u32)
+    }
+}
+
+/// What became of consecutive programs, up to the first that failed.
+struct Chunk {
+    first: u32,
+    ran: Vec<Ran>,
+}
 
 /// What became of one program of a batch.
 enum Ran {
@@ -109,23 +133,28 @@ pub fn run_batches<'l>(
 ) -> diag::Result<()> {
     let (tape, cells) = prepare(launch, tape, committer.memory)?;
     let pool = thread_pool(threads)?;
-    let share = (programs as usize / (threads * 4)).clamp(1, BATCH) as u32;
+    let round = threads as u64 * BATCH;
+    let chunk = (u64::from(programs).min(round) / (threads as u64 * CHUNKS)).max(1);
     let mut workers: Vec<Option<(Parts, Journal)>> = (0..threads).map(|_| None).collect();
     let mut next = 0;
-    while next < programs {
+    while next < u64::from(programs) {
         let memory: &Memory = committer.memory;
-        let mut outcomes: Vec<Vec<Ran>> = (0..threads).map(|_| Vec::new()).collect();
+        let queue = Queue { next: AtomicU64::new(next), end: u64::from(programs).min(next + round), chunk };
+        let mut outcomes: Vec<Vec<Chunk>> = (0..threads).map(|_| Vec::new()).collect();
         pool.scope(|scope| {
-            for (index, (worker, outcome)) in workers.iter_mut().zip(&mut outcomes).enumerate() {
-                let from = next + index as u32 * share;
-                let range = from.min(programs)..(from + share).min(programs);
-                let cells = &cells;
-                scope.spawn(move |_| *outcome = run_share(launch, tape, memory, cells, worker, range));
+            for (worker, outcome) in workers.iter_mut().zip(&mut outcomes) {
+                let (cells, queue) = (&cells, &queue);
+                scope.spawn(move |_| *outcome = run_chunks(launch, tape, memory, cells, worker, queue));
             }
         });
-        for (index, ran) in outcomes.into_iter().enumerate() {
-            let from = next + index as u32 * share;
-            for (n, ran) in (from..).zip(ran) {
+        let mut chunks: Vec<(usize, Chunk)> = outcomes
+            .into_iter()
+            .enumerate()
+            .flat_map(|(index, chunks)| chunks.into_iter().map(move |chunk| (index, chunk)))
+            .collect();
+        chunks.sort_unstable_by_key(|(_, chunk)| chunk.first);
+        for (index, Chunk { first, ran }) in chunks {
+            for (n, ran) in (first..).zip(ran) {
                 let program = launch.nth(n);
                 let (_, journal) = workers[index].as_ref().expect("invariant: a worker that ran leaves its journal");
                 let clean = match ran {
@@ -142,7 +171,7 @@ pub fn run_batches<'l>(
                 }
             }
         }
-        next = next.saturating_add(share * threads as u32);
+        next = queue.end;
     }
     for (parts, _) in workers.into_iter().flatten() {
         add(report, &parts.report);
@@ -165,14 +194,15 @@ fn replay_committed(
     }
 }
 
-fn run_share(
+/// Takes chunks until there are none, or a program of one fails.
+fn run_chunks(
     launch: &Launch<'_>,
     tape: &Tape,
     memory: &Memory,
     cells: &Arc<Vec<super::value::Cell>>,
     worker: &mut Option<(Parts, Journal)>,
-    programs: Range<u32>,
-) -> Vec<Ran> {
+    queue: &Queue,
+) -> Vec<Chunk> {
     let short = launch.shortened();
     let mut machine = match worker.take() {
         None => {
@@ -189,24 +219,30 @@ fn run_share(
         Port::Journalled { journal, .. } => journal.len(),
         Port::Direct(_) | Port::Closed => unreachable!("invariant: a share of a batch is journalled"),
     };
-    let mut outcomes = Vec::new();
-    for program in programs.map(|n| launch.nth(n)) {
-        let mark = entries(&machine);
-        match machine.run(program) {
-            Ok(()) => outcomes.push(Ran::Done(mark..entries(&machine))),
-            Err(stop) => {
-                if let Port::Journalled { journal, .. } = &mut machine.port {
-                    journal.truncate(mark);
-                }
-                match stop {
-                    Stop::Suspect | Stop::Yield => outcomes.push(Ran::Suspect),
-                    Stop::Fault(diagnostic) => {
-                        outcomes.push(Ran::Fault(diagnostic));
-                        break;
+    let mut chunks: Vec<Chunk> = Vec::new();
+    while !matches!(chunks.last().and_then(|chunk| chunk.ran.last()), Some(Ran::Fault(_)))
+        && let Some(programs) = queue.take()
+    {
+        let mut chunk = Chunk { first: programs.start, ran: Vec::new() };
+        for program in programs.map(|n| launch.nth(n)) {
+            let mark = entries(&machine);
+            match machine.run(program) {
+                Ok(()) => chunk.ran.push(Ran::Done(mark..entries(&machine))),
+                Err(stop) => {
+                    if let Port::Journalled { journal, .. } = &mut machine.port {
+                        journal.truncate(mark);
+                    }
+                    match stop {
+                        Stop::Suspect | Stop::Yield => chunk.ran.push(Ran::Suspect),
+                        Stop::Fault(diagnostic) => {
+                            chunk.ran.push(Ran::Fault(diagnostic));
+                            break;
+                        }
                     }
                 }
             }
         }
+        chunks.push(chunk);
     }
     let (parts, port) = machine.take_apart();
     let journal = match port {
@@ -214,7 +250,7 @@ fn run_share(
         Port::Direct(_) | Port::Closed => unreachable!("invariant: a share of a batch is journalled"),
     };
     *worker = Some((parts, journal));
-    outcomes
+    chunks
 }
 
 fn add(to: &mut RunReport, from: &RunReport) {

@@ -31,15 +31,18 @@ impl Extent {
         let mut lo = view.origin as i64;
         let mut hi = lo;
         let mut dims: SmallVec<[(i64, i64); 6]> = SmallVec::new();
-        for (&size, &stride) in view.shape.iter().zip(&view.strides) {
-            let reach = stride * (size as i64 - 1);
-            lo += reach.min(0);
-            hi += reach.max(0);
+        // Without elements there is nothing to reach, however long the other axes are.
+        let empty = view.shape.contains(&0);
+        for (&size, &stride) in view.shape.iter().zip(&view.strides).filter(|_| !empty) {
+            // What does not fit reaches beyond any buffer, and is refused for that.
+            let reach = stride.saturating_mul(i64::try_from(size - 1).unwrap_or(i64::MAX));
+            lo = lo.saturating_add(reach.min(0));
+            hi = hi.saturating_add(reach.max(0));
             if size > 1 && stride != 0 {
-                dims.push((stride.abs(), size as i64));
+                dims.push((stride.saturating_abs(), i64::try_from(size).unwrap_or(i64::MAX)));
             }
         }
-        if view.shape.contains(&0) {
+        if empty {
             hi = lo - 1;
         }
         dims.sort_unstable();
@@ -50,16 +53,16 @@ impl Extent {
         for (stride, size) in dims {
             overlaps |= stride <= reach;
             if outer.is_empty() && stride == chunk {
-                chunk *= size;
+                chunk = chunk.saturating_mul(size);
             } else {
                 outer.push((stride, size));
             }
-            reach += stride * (size - 1);
+            reach = stride.saturating_mul(size - 1).saturating_add(reach);
         }
         outer.reverse();
         if overlaps {
             outer.clear();
-            chunk = reach + 1;
+            chunk = reach.saturating_add(1);
         }
         Extent {
             buffer: view.buffer,
@@ -105,7 +108,7 @@ impl Extent {
     /// stride first.
     pub fn index_of(&self, element: i64) -> Option<SmallVec<[i64; 6]>> {
         let mut axes: SmallVec<[usize; 6]> = (0..self.shape.len()).collect();
-        axes.sort_by_key(|&a| -self.strides[a].abs());
+        axes.sort_by_key(|&a| std::cmp::Reverse(self.strides[a].unsigned_abs()));
         let mut index: SmallVec<[i64; 6]> = SmallVec::from_elem(0, self.shape.len());
         let mut rest = element - self.origin;
         for axis in axes {
@@ -132,6 +135,14 @@ impl Extent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn views_that_no_memory_has_reach_too_far() {
+        let far = extent(&[usize::MAX, 2], &[i64::MAX, -3], 0);
+        assert_eq!((far.lo, far.hi), (-3, i64::MAX));
+        let empty = extent(&[2, 0, usize::MAX], &[1, 1, i64::MAX], 5);
+        assert_eq!((empty.lo, empty.hi, empty.contains(5)), (5, 4, false));
+    }
 
     fn extent(shape: &[usize], strides: &[i64], origin: usize) -> Extent {
         Extent::new(&View {

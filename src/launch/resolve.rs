@@ -14,6 +14,7 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::kernel::ArgSpec;
 use crate::shape::{self, Shape, Strides};
+use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{FunctionDef, ParamKind};
 use crate::syntax::constant::ConstantError;
 use crate::syntax::eval::{self, Environment};
@@ -21,7 +22,7 @@ use crate::syntax::{Constant, ast};
 use crate::tensor::Tensor;
 
 /// Bytes that all tensors of a run may take, as the emulator holds them.
-pub const TENSOR_BYTES: usize = 8 << 30;
+pub const TENSOR_BYTES: usize = 4 << 30;
 
 /// A tensor argument: a view of a buffer.
 #[derive(Clone, Debug)]
@@ -249,12 +250,16 @@ pub fn resolve(function: &FunctionDef, description: &Description, besides: Besid
         .collect();
     let bytes = resolver.buffers.iter().try_fold(0usize, |sum, b| sum.checked_add(b.len.checked_mul(b.dtype.carrier().size())?));
     if bytes.is_none_or(|bytes| bytes > TENSOR_BYTES) {
-        let message = format!("the tensors of this run take more than {} GiB", TENSOR_BYTES >> 30);
-        let error = Diagnostic::new(&codes::MEMORY, message).at(&description.file, description.span);
-        return Err(Box::new(error.help("describe smaller tensors: a fault seldom needs large ones")));
+        return Err(beyond_memory(&description.file, description.span));
     }
     let grid = grid(description, &resolver.scope)?;
     Ok(Resolved { args, buffers: resolver.buffers, grid, scope: resolver.scope })
+}
+
+fn beyond_memory(file: &Arc<SourceFile>, span: Span) -> Box<Diagnostic> {
+    let message = format!("the tensors of this run take more than {} GiB", TENSOR_BYTES >> 30);
+    let error = Diagnostic::new(&codes::MEMORY, message).at(file, span);
+    Box::new(error.help("describe smaller tensors: a fault seldom needs large ones"))
 }
 
 struct Resolver<'a> {
@@ -316,6 +321,10 @@ impl Resolver<'_> {
         };
         let too_large = || refuse(format!("`{}` is too large", given.name));
         let numel = shape::numel(&shape).ok_or_else(too_large)?;
+        // Of a view that repeats elements (stride 0) memory is small, and what is read out of it is not.
+        if numel.checked_mul(dtype.carrier().size()).is_none_or(|bytes| bytes > TENSOR_BYTES) {
+            return Err(beyond_memory(&given.file, given.span));
+        }
         if let Some(tensor) = &file_tensor
             && tensor.len() != numel
         {

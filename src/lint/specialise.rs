@@ -18,14 +18,12 @@ use super::flow;
 use super::subject::{Function, Subject};
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
-use crate::kernel::ir::DotPrecision;
 use crate::kernel::lower::decorators::{self, Meta};
 use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Target, Verified, compile_sources};
 use crate::launch::description::{Argument, Given};
 use crate::launch::{comments, signature};
 use crate::source::Span;
 use crate::syntax::{Constant, eval};
-use crate::target::Vendor;
 
 /// One entry kernel, specialised and lowered.
 pub struct Lowered<'a> {
@@ -197,12 +195,8 @@ fn one<'a>(
             .help(format!("give them: {}", given.join(" ")));
         return Err(Box::new(diagnostic));
     }
-    let dot_precision = match request.target.map(|t| t.vendor) {
-        Some(Vendor::Nvidia) | None => DotPrecision::Tf32,
-        // What their compilers take where a dot does not say.
-        Some(Vendor::Amd | Vendor::Ascend) => DotPrecision::Ieee,
-    };
-    let spec = Specialization { args, target: Target { power_of_two: false, dot_precision, ..Target::default() } };
+    // A block of another size is a finding of its own (G004).
+    let spec = Specialization { args, target: Target { power_of_two: false, ..Target::of(request.target) } };
     let kernel = compile_sources(sources, &function.def.name, &spec).map_err(|mut error| {
         // What we cannot lower is no fault of the kernel.
         if error.class() != crate::diag::Class::Bug {

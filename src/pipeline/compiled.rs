@@ -77,7 +77,7 @@ pub fn agree(kernel: &Kernel, resolved: &Resolved, description: &Description) ->
         if fits(elem, value) {
             continue;
         }
-        let message = format!("the kernel was compiled for {} as `{}`, which is {}", written(elem), param.name, shown(value));
+        let message = format!("the kernel was compiled for {} as `{}`, not for {}", written(elem), param.name, shown(value));
         let given = description.args.iter().find(|given| given.name == *param.name);
         return Err(match given {
             Some(given) => wrong(&given.file, given.span, message),

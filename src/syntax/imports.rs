@@ -1,12 +1,23 @@
 //! What a file's names stand for by its imports: `tl.load` is `triton.language.load`, whatever `tl` is
 //! called in the file.
 //!
-//! `from common import tl` makes `tl` stand for `triton.language` too: the emulator dialect.
+//! A module may hand Triton on under its usual names, so that `from compat import tl, triton` stands for Triton whatever
+//! `compat` is: libraries that must import without Triton do so, and `from common import tl` is the emulator dialect.
 //! Does not catch: a name bound again after its import, and what lies behind `import *`.
 
 use std::collections::BTreeMap;
 
 use super::ast::{Expr, ExprKind, Module, StmtKind};
+
+/// What `from module import name` stands for when the module hands Triton on.
+pub fn handed_on(module: &str, name: &str) -> Option<&'static str> {
+    match name {
+        _ if module.is_empty() || module.split('.').next() == Some("triton") => None,
+        "tl" => Some("triton.language"),
+        "triton" => Some("triton"),
+        _ => None,
+    }
+}
 
 /// Dotted names by alias.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +42,7 @@ impl Imports {
                 }
                 StmtKind::ImportFrom { module, names: list, level: _ } => {
                     for (name, alias) in list {
-                        let emulator = name == "tl" && module.rsplit('.').next() == Some("common");
-                        let path = if emulator { "triton.language".to_owned() } else { format!("{module}.{name}") };
+                        let path = handed_on(module, name).map_or_else(|| format!("{module}.{name}"), str::to_owned);
                         names.insert(alias.clone().unwrap_or_else(|| name.clone()), path);
                     }
                 }

@@ -382,8 +382,16 @@ impl Convert {
                                 parts.push(FStringPart::Literal(text.value.to_string()))
                             }
                             py::InterpolatedStringElement::Interpolation(e) => {
-                                if e.format_spec.is_some() || e.debug_text.is_some() || !e.conversion.is_none() {
+                                if e.format_spec.is_some() || !e.conversion.is_none() {
                                     return ExprKind::Other("f-string with a format");
+                                }
+                                // `{x=}` writes its own text before the value. (A text among the values loses its quotes.)
+                                if let Some(debug) = &e.debug_text {
+                                    let py::Expr::Name(name) = &*e.expression else {
+                                        return ExprKind::Other("f-string with a format");
+                                    };
+                                    let text = format!("{}{}{}", debug.leading(), name.id, debug.trailing());
+                                    parts.push(FStringPart::Literal(text));
                                 }
                                 parts.push(FStringPart::Expr(self.expression(&e.expression)));
                             }

@@ -43,13 +43,20 @@ pub struct Try {
 /// The comprehension at a span of a file.
 pub fn comprehension(file: &Arc<SourceFile>, place: Span) -> Result<Option<Comprehension>> {
     let range = TextRange::new(place.start.into(), place.end.into());
-    let Ok(parsed) = ruff_python_parser::parse_expression_range(file.text(), range) else { return Ok(None) };
+    // A generator that is a call's only argument has no parentheses of its own, and gets some.
+    let (parsed, base) = match ruff_python_parser::parse_expression_range(file.text(), range) {
+        Ok(parsed) => (parsed, 0),
+        Err(_) => match ruff_python_parser::parse_expression(&format!("({})", file.slice(place))) {
+            Ok(parsed) => (parsed, place.start.wrapping_sub(1)),
+            Err(_) => return Ok(None),
+        },
+    };
     let (element, generators) = match &*parsed.syntax().body {
         py::Expr::ListComp(e) => (&e.elt, &e.generators),
         py::Expr::Generator(e) => (&e.elt, &e.generators),
         _ => return Ok(None),
     };
-    let mut convert = Convert::at(0);
+    let mut convert = Convert::at(base);
     let element = convert.expression(element);
     let mut clauses = Vec::with_capacity(generators.len());
     for generator in generators {

@@ -187,7 +187,8 @@ fn place(header: &Header) -> impl Fn(usize) -> usize {
         let mut stride = 1;
         for &size in shape {
             axes.insert(0, (size, stride));
-            stride *= size;
+            // Of an array without elements, which has no places, it may be anything.
+            stride = stride.wrapping_mul(size);
         }
     }
     move |flat| {

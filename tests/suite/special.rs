@@ -93,6 +93,7 @@ fn branches_and_types_that_ordinary_numbers_do_not_need_are_found() {
     let cases = [
         ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.int32).to(tl.int64), mask=e < E)"),
         ("int64", "int64[7, 41]", "y = Add(x, x)", "y, mask=e < E)", "y.to(tl.float32).to(tl.int64), mask=e < E)"),
+        ("int64", "int64[7, 41]", "y = Add(x, x)", "y = a + b", "y = a.to(tl.int32) + b.to(tl.int32)"),
         ("float", "float[7, 41]", "y = Gelu(x)", "y, mask=e < E)", "tl.where(x > 2.0, x, y), mask=e < E)"),
         ("float", "float[7, 41]", "y = Softplus(x)", "y, mask=e < E)", "tl.where(x > 6.0, x, y), mask=e < E)"),
         ("float", "float[7, 41]", "y = Abs(x)", "y, mask=e < E)", "y.to(tl.float16).to(tl.float32), mask=e < E)"),
@@ -114,9 +115,9 @@ fn branches_and_types_that_ordinary_numbers_do_not_need_are_found() {
 fn what_types_cannot_hold_is_no_fault() {
     let cases = [
         ("float", "int64[7, 41]", "y = Cast<to = 7>(x)", None),
-        ("int64", "int64[7, 41]", "s = Mul(x, x)\nq = Mul(s, x)\ny = Mul(q, x)", None),
+        ("int64", "int64[7, 41]", "p = Mul(x, x)\nq = Mul(p, x)\ny = Mul(q, x)", None),
         ("float", "float[7, 41]", "y = Sigmoid(x)", None),
-        ("float", "float[7, 41]", "s = Sigmoid(x)\ny = Mul(x, s)", Some(DType::BF16)),
+        ("float", "float[7, 41]", "p = Sigmoid(x)\ny = Mul(x, p)", Some(DType::BF16)),
         ("float", "float[7, 41]", "h1 = Mul(x, h)\ny = Exp(h1)", None),
         ("float", "float[7, 41]", "s1 = Mul(x, s)\ny = Floor(s1)", None),
         ("float", "float[7, 5]", "v = Mul(w, k)\ny = MatMul(x, v)", Some(DType::BF16)),

@@ -65,6 +65,7 @@ fn asked(args: &EmulateArgs) -> Result<Asked> {
         threads: options::jobs(args.threads)?,
         dense: args.dense,
         stats: args.stats,
+        warnings: !args.no_warnings,
     })
 }
 

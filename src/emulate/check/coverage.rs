@@ -6,6 +6,7 @@
 use crate::diag::{Diagnostic, codes};
 use crate::emulate::launch::{Checks, Memory, View};
 use crate::emulate::view::Extent;
+use crate::shape::numel;
 
 /// The first element of a view that nothing has written, as a message without a place; nothing where the
 /// check is off.
@@ -33,7 +34,8 @@ pub fn coverage(memory: &Memory, view: &View, checks: Checks) -> Option<Diagnost
         }
     }
     let first = first?;
-    let total: usize = view.shape.iter().product();
+    // A view may repeat elements without end (stride 0).
+    let total = numel(&view.shape).unwrap_or(usize::MAX);
     let index = extent.index_of(first as i64).map(|i| format!("{:?}", i.as_slice())).unwrap_or_else(|| first.to_string());
     Some(
         Diagnostic::new(

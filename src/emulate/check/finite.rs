@@ -44,8 +44,8 @@ enum Origin {
 pub struct Trace {
     event: Event,
     origins: HashMap<Slot, Origin>,
-    /// Of the value that the event stored.
-    found: Option<Origin>,
+    /// Of the value that the event stored, and the store.
+    found: Option<(Option<Origin>, Span)>,
 }
 
 /// The operands before an instruction.
@@ -73,7 +73,7 @@ impl Trace {
             && state(cells.get(*value)) != State::default()
         {
             // The event is the first store of its program that is not finite.
-            self.found = self.origins.get(value).cloned();
+            self.found = Some((self.origins.get(value).cloned(), instruction.span));
         }
         let written: &[Slot] = match &instruction.code {
             Code::Reduce(reduce) => &reduce.results,
@@ -160,7 +160,11 @@ pub fn explain(machine: &Machine<'_>, event: Event) -> Diagnostic {
     let program = format!("program: {:?}", coordinates(launch.grid, event.program));
     let what = if stored.is_nan() { "NaN" } else { "an infinity" };
     let found = machine.trace.as_ref().filter(|trace| trace.event == event).and_then(|trace| trace.found.as_ref());
-    match found {
+    let stored_at = |diagnostic: Diagnostic| match found {
+        Some((_, span)) => diagnostic.at(source, *span),
+        None => diagnostic,
+    };
+    match found.and_then(|(origin, _)| origin.as_ref()) {
         Some(Origin::Made { span, nan, operands }) => {
             let made = if *nan { "NaN" } else { "an infinity" };
             let message = format!("{made} is made here and reaches {element}");
@@ -172,10 +176,13 @@ pub fn explain(machine: &Machine<'_>, event: Event) -> Diagnostic {
             };
             diagnostic.help("guard the operand (a maximum, an epsilon, `tl.where` around the division or logarithm)")
         }
-        Some(Origin::Given) => Diagnostic::new(&codes::NOT_FINITE, format!("{what} that the kernel was given reaches {element}"))
-            .note(program)
-            .help("look at the inputs; a neutral element such as -inf must not reach an output"),
-        None => Diagnostic::new(&codes::NOT_FINITE, format!("{what} is stored to {element}"))
+        Some(Origin::Given) => {
+            let message = format!("{what} that the kernel was given reaches {element}");
+            stored_at(Diagnostic::new(&codes::NOT_FINITE, message))
+                .note(program)
+                .help("look at the inputs; a neutral element such as -inf must not reach an output")
+        }
+        None => stored_at(Diagnostic::new(&codes::NOT_FINITE, format!("{what} is stored to {element}")))
             .note(program)
             .help("the launch overwrote what it loaded, so that where it began cannot be told; store to another tensor to see"),
     }

@@ -13,6 +13,8 @@ pub mod deadlock;
 pub mod finite;
 pub mod fuel;
 pub mod hint;
+pub mod lossy;
+mod marks;
 pub mod mask;
 pub mod order;
 pub mod order_of_programs;
@@ -57,6 +59,7 @@ pub static ALL: &[Check] = &[
     Check { name: "shift", codes: &[&codes::SHIFT_RANGE], off: |o| o.checks.shift = false },
     Check { name: "order", codes: &[&codes::ORDER_DEPENDENT], off: |o| o.checks.order = false },
     Check { name: "births", codes: &[&codes::NOT_FINITE], off: |o| o.checks.births = false },
+    Check { name: "casts", codes: &[&codes::LOSSY_CAST], off: |o| o.checks.casts = false },
     Check { name: "masks", codes: &[&codes::UNUSED_MASK], off: |o| o.checks.masks = false },
     Check { name: "dead stores", codes: &[&codes::DEAD_STORE], off: |o| o.checks.dead_stores = false },
     Check { name: "fuel", codes: &[&codes::FUEL], off: |o| o.fuel = u64::MAX },

@@ -13,13 +13,15 @@
 //! of values), since compiled code has a barrier there, or may have one. Lanes are compared by their number in
 //! row-major order: equal numbers mean one thread, as far as anybody can tell.
 //!
-//! Misses: lanes of one store that meet (see `overlap`); of several unordered readers, or atomic writers, of an
+//! Misses: lanes that exchange a value across an operation that takes lanes together and whose result nobody uses, or has
+//! been computed before: a compiler drops it, and its barrier; lanes of one store that meet (see `overlap`); of several unordered readers, or atomic writers, of an
 //! element all but the last; stores of two lanes of one program to one element; in launches of more than
 //! [`super::order::MANY`] programs that synchronise, everything between programs; lanes in buffers that the launch does not
 //! both load and store by plain accesses.
 
 use std::collections::HashMap;
 
+use super::marks::Marks;
 use super::order::Order;
 use crate::diag::{Diagnostic, Place, codes};
 use crate::emulate::exec::Machine;
@@ -180,8 +182,8 @@ pub struct Watched {
 
 #[derive(Clone, Debug, Default)]
 struct Shadow {
-    /// Program + 1 of the last write; empty when the launch does not write the buffer.
-    writer: Vec<u32>,
+    /// Who wrote last; empty when the launch does not write the buffer.
+    writer: Marks,
     /// Program + 1 of the only reader, or [`MANY`]; empty unless the launch reads and writes it.
     reader: Vec<u32>,
     lanes: Option<Lanes>,
@@ -228,10 +230,11 @@ pub struct Told {
 }
 
 impl Shadows {
-    /// `watch` gives the buffers that the launch writes, with their lengths.
+    /// `watch` gives the buffers that the launch writes, with their lengths; `programs` is how many the grid has.
     pub fn new(
         buffers: usize,
         watch: impl Iterator<Item = (BufferId, usize, Watched)>,
+        programs: u32,
         synchronise: bool,
         told: Told,
     ) -> Shadows {
@@ -242,7 +245,7 @@ impl Shadows {
                 shadow.stores = vec![(0, 0); len];
             }
             if watched.writes {
-                shadow.writer = vec![0; len];
+                shadow.writer = Marks::new(len, programs);
                 shadow.times = synchronise.then(|| Times {
                     wrote: vec![(0, false); len],
                     read: vec![0; len],
@@ -279,12 +282,9 @@ impl Shadows {
             return shadow.write_lanes(touch, buffer, start, len);
         }
         let own = touch.program + 1;
-        let line = &mut shadow.writer[start..start + len];
-        if self.told.plain && line.iter().fold(0, |seen, &w| seen | (w & if w == own { 0 } else { !0 })) != 0 {
-            let at = line.iter().position(|&w| w != 0 && w != own).expect("invariant: another program wrote one of them");
-            return Err(between(buffer, start + at, Some(line[at] - 1), ConflictKind::WriteWrite));
+        if let Some(at) = shadow.writer.write(start, len, touch.program, self.told.plain) {
+            return Err(between(buffer, at, shadow.writer.writer(at), ConflictKind::WriteWrite));
         }
-        line.fill(own);
         if self.told.plain && !shadow.reader.is_empty() {
             let line = &shadow.reader[start..start + len];
             if let Some(at) = line.iter().position(|&r| r != 0 && r != own) {
@@ -299,7 +299,7 @@ impl Shadows {
         let Some(shadow) = self.buffers.get_mut(buffer.0) else { return Ok(()) };
         if let (TouchKind::Volatile, Some(order), Some(times)) = (touch.kind, &mut self.order, &shadow.times) {
             for at in start..start + len {
-                if let Some(writer) = shadow.writer[at].checked_sub(1) {
+                if let Some(writer) = shadow.writer.writer(at) {
                     order.learn(touch.program, writer, times.wrote[at].0);
                 }
             }
@@ -310,20 +310,20 @@ impl Shadows {
         let own = touch.program + 1;
         for i in 0..len {
             let at = start + i;
-            let writer = shadow.writer[at];
+            let writer = shadow.writer.writer(at);
             match (&self.order, &mut shadow.times) {
                 (Some(order), Some(times)) => {
                     let (time, atomic) = times.wrote[at];
                     let told = if atomic { self.told.mixed } else { self.told.plain };
-                    if told && writer != 0 && !order.knows(touch.program, writer - 1, time) {
+                    if told && writer.is_some_and(|writer| !order.knows(touch.program, writer, time)) {
                         let kind = if atomic { ConflictKind::Mixed } else { ConflictKind::ReadAfterWrite };
-                        return Err(between(buffer, at, Some(writer - 1), kind));
+                        return Err(between(buffer, at, writer, kind));
                     }
                     times.note_reader(&mut shadow.reader[at], at, touch.program, order);
                 }
                 (None, _) | (_, None) => {
-                    if self.told.plain && writer != 0 && writer != own {
-                        return Err(between(buffer, at, Some(writer - 1), ConflictKind::ReadAfterWrite));
+                    if self.told.plain && writer.is_some_and(|writer| writer != touch.program) {
+                        return Err(between(buffer, at, writer, ConflictKind::ReadAfterWrite));
                     }
                     let reader = &mut shadow.reader[at];
                     *reader = if *reader == 0 || *reader == own { own } else { MANY };
@@ -332,7 +332,7 @@ impl Shadows {
             if let Some(lanes) = &mut shadow.lanes {
                 let lane = touch.lane(i);
                 let (wrote, phase) = lanes.wrote[at];
-                if writer == own && phase == touch.phase && wrote != lane {
+                if writer == Some(touch.program) && phase == touch.phase && wrote != lane {
                     return Err(within(buffer, at, ConflictKind::LaneReads, [wrote, lane]));
                 }
                 let read = &mut lanes.read[at];
@@ -359,15 +359,15 @@ impl Shadow {
         let own = touch.program + 1;
         let is_atomic = touch.kind == TouchKind::Atomic;
         let (mut time, mut atomic) = times.wrote[at];
-        let mut writer = self.writer[at];
-        if is_atomic && times.plain[at].0 != 0 {
-            (writer, time) = times.plain[at];
+        let mut writer = self.writer.writer(at);
+        if let (true, (Some(plain), then)) = (is_atomic, (times.plain[at].0.checked_sub(1), times.plain[at].1)) {
+            (writer, time) = (Some(plain), then);
             atomic = false;
         }
         let told_write = if atomic == is_atomic { told.plain } else { told.mixed };
-        if told_write && writer != 0 && !(atomic && is_atomic) && !order.knows(touch.program, writer - 1, time) {
+        if told_write && !(atomic && is_atomic) && writer.is_some_and(|writer| !order.knows(touch.program, writer, time)) {
             let kind = if atomic == is_atomic { ConflictKind::WriteWrite } else { ConflictKind::Mixed };
-            return Err(between(buffer, at, Some(writer - 1), kind));
+            return Err(between(buffer, at, writer, kind));
         }
         let kind = if is_atomic { ConflictKind::Mixed } else { ConflictKind::WriteAfterRead };
         let told_read = if is_atomic { told.mixed } else { told.plain };
@@ -386,7 +386,7 @@ impl Shadow {
                 }
             }
         }
-        self.writer[at] = own;
+        self.writer.set(at, touch.program);
         let now = order.time(touch.program);
         times.wrote[at] = (now, is_atomic);
         if !is_atomic {
@@ -455,7 +455,7 @@ mod tests {
     fn programs_meet() {
         let y = BufferId(0);
         let watched = Watched { writes: true, reads: true, lanes: true, twice: false };
-        let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), false, ALL);
+        let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), 100, false, ALL);
         let by = Touch::by;
         shadows.write(by(0), y, 0, 4).unwrap();
         shadows.write(by(0), y, 2, 2).unwrap();
@@ -473,7 +473,7 @@ mod tests {
     fn lanes_meet() {
         let y = BufferId(0);
         let watched = Watched { writes: true, reads: true, lanes: true, twice: false };
-        let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), false, ALL);
+        let mut shadows = Shadows::new(1, [(y, 10, watched)].into_iter(), 100, false, ALL);
         let touch = |phase, lane| Touch { phase, lane, step: 1, ..Touch::by(4) };
         shadows.write(touch(1, 0), y, 0, 8).unwrap();
         shadows.read(touch(1, 2), y, 2, 4).unwrap();
@@ -488,7 +488,7 @@ mod tests {
     fn what_is_released_is_no_race() {
         let (y, lock) = (BufferId(0), BufferId(1));
         let watched = Watched { writes: true, reads: true, lanes: false, twice: false };
-        let mut shadows = Shadows::new(2, [(y, 4, watched)].into_iter(), true, ALL);
+        let mut shadows = Shadows::new(2, [(y, 4, watched)].into_iter(), 100, true, ALL);
         let by = Touch::by;
         let atomic = |program| Touch { kind: TouchKind::Atomic, ..Touch::by(program) };
         for program in 0..3 {

@@ -90,6 +90,8 @@ impl Machine<'_> {
             scalar_k: scalar.k_stride,
             scalar_s: scalar.outer_stride,
             acc_s: v,
+            vector_streams: vector.view.is_some(),
+            scalar_streams: scalar.view.is_some(),
         };
         match split {
             None => dot_fn(shape, vector_lanes, scalar_lanes, &mut lanes),

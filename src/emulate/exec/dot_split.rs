@@ -152,7 +152,7 @@ mod tests {
         let (mut a, mut b) = operands(m, n, k);
         (a[3 * k], b[5], a[7 * k + 1]) = (f32::INFINITY, f32::NAN, f32::MIN_POSITIVE / 8.0);
         for split in [Split::Tf32x3, Split::Bf16x3, Split::Bf16x6] {
-            let shape = Shape { k, v: n, s: m, vector_k: n, scalar_k: 1, scalar_s: k, acc_s: n };
+            let shape = Shape { k, v: n, s: m, vector_k: n, scalar_k: 1, scalar_s: k, acc_s: n, ..Shape::default() };
             let (mut fast, mut slow) = (vec![0.25; m * n], vec![0.25; m * n]);
             split.add(dot, shape, &b, &a, false, &mut fast);
             split.add(dot_plain, shape, &b, &a, false, &mut slow);

@@ -2,8 +2,8 @@
 //!
 //! A scalar operand stands for a uniform block. When two blocks disagree in layout, the result
 //! takes the layout of the first operand whose lanes all have a place of their own, and the other
-//! one is re-read in that order. Loops are compiled twice, for the baseline and for AVX2, and chosen
-//! at run time; both give the same bits.
+//! one is re-read in that order. Loops are compiled three times, for the baseline, AVX2
+//! and AVX-512, and chosen at run time; all give the same bits.
 
 use std::borrow::Cow;
 
@@ -175,9 +175,21 @@ fn map2_line<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: &im
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+fn map1_avx512<T: Copy, U>(a: &[T], out: &mut [U], f: impl Fn(T) -> U) {
+    map1_body(a, out, f);
+}
+
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn map1_avx2<T: Copy, U>(a: &[T], out: &mut [U], f: impl Fn(T) -> U) {
     map1_body(a, out, f);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+fn map2_avx512<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: impl Fn(T, T) -> U) {
+    map2_body(a, b, out, f);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -189,9 +201,15 @@ fn map2_avx2<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: imp
 /// `out[i] = f(a[i])`.
 pub fn map1<T: Copy, U>(a: &[T], out: &mut [U], f: impl Fn(T) -> U) {
     #[cfg(target_arch = "x86_64")]
-    if crate::emulate::simd::has_avx2() {
-        // SAFETY: the processor has AVX2 and FMA.
-        return unsafe { map1_avx2(a, out, f) };
+    {
+        if crate::emulate::simd::has_avx512() {
+            // SAFETY: the processor has these parts of AVX-512.
+            return unsafe { map1_avx512(a, out, f) };
+        }
+        if crate::emulate::simd::has_avx2() {
+            // SAFETY: the processor has AVX2 and FMA.
+            return unsafe { map1_avx2(a, out, f) };
+        }
     }
     map1_body(a, out, f);
 }
@@ -199,9 +217,15 @@ pub fn map1<T: Copy, U>(a: &[T], out: &mut [U], f: impl Fn(T) -> U) {
 /// `out[i] = f(a[i], b[i])`.
 pub fn map2<T: Copy, U>(a: &Side<'_, T>, b: &Side<'_, T>, out: &mut [U], f: impl Fn(T, T) -> U) {
     #[cfg(target_arch = "x86_64")]
-    if crate::emulate::simd::has_avx2() {
-        // SAFETY: the processor has AVX2 and FMA.
-        return unsafe { map2_avx2(a, b, out, f) };
+    {
+        if crate::emulate::simd::has_avx512() {
+            // SAFETY: the processor has these parts of AVX-512.
+            return unsafe { map2_avx512(a, b, out, f) };
+        }
+        if crate::emulate::simd::has_avx2() {
+            // SAFETY: the processor has AVX2 and FMA.
+            return unsafe { map2_avx2(a, b, out, f) };
+        }
     }
     map2_body(a, b, out, f);
 }

@@ -2,10 +2,11 @@
 //! are runs of consecutive addresses.
 //!
 //! A band narrows a line's range when its term is affine along the line, and makes a byte a lane
-//! otherwise; the bytes are remembered while the program runs.
+//! otherwise; the bytes are remembered while the program runs (`masks`).
 
 use smallvec::SmallVec;
 
+use super::masks::{Key, Masks, Narrow, active};
 use super::term::Term;
 use super::tile::Resolved;
 use crate::emulate::value::Layout;
@@ -19,73 +20,58 @@ pub enum LineMask {
     Lanes(usize, usize),
 }
 
-/// The mask of the current line, and masks of bands seen before in this program: a convolution asks
-/// for the same few (one a window row and column) again for every channel.
-#[derive(Default)]
-pub struct Masks {
-    pub lanes: Vec<u8>,
-    remembered: Vec<Remembered>,
-    generation: u64,
-}
-
-struct Remembered {
-    generation: u64,
-    tile: usize,
-    band: usize,
-    limits: (i64, i64),
-    lanes: Vec<u8>,
-}
-
-/// Masks remembered at a time.
-const REMEMBERED: usize = 64;
-
-impl Masks {
-    /// Forgets the masks of the program before.
-    pub fn new_program(&mut self) {
-        self.generation += 1;
-    }
-
-    fn slot(tile: usize, band: usize, base: i64) -> usize {
-        (base as usize).wrapping_mul(3).wrapping_add(band).wrapping_add(tile >> 4) % REMEMBERED
-    }
-}
-
 impl Resolved<'_> {
     /// Address of lane 0 of the line at `index` (the inner coordinate does not matter).
-    #[inline]
+    #[inline(always)]
     pub fn line_base(&self, index: &[usize; MAX_RANK], inner: usize) -> i64 {
-        self.along_outer(index, inner).fold(self.base, |base, (axis, i)| base.wrapping_add(self.terms[axis].at(i)))
+        self.along_outer(self.base, index, inner, |base, axis, i| base.wrapping_add(self.terms[axis].at(i)))
     }
 
-    /// Axes other than the line's, with their coordinate.
+    /// Folds over the axes other than the line's, with their coordinate. Blocks of two axes are by far the most common.
     #[inline(always)]
-    fn along_outer<'i>(&self, index: &'i [usize; MAX_RANK], inner: usize) -> impl Iterator<Item = (usize, usize)> + 'i {
-        index.iter().copied().enumerate().take(self.rank).filter(move |&(axis, _)| axis != inner)
+    fn along_outer<A>(&self, start: A, index: &[usize; MAX_RANK], inner: usize, fold: impl Fn(A, usize, usize) -> A) -> A {
+        match self.rank {
+            1 => start,
+            2 => fold(start, 1 - inner, index[1 - inner]),
+            rank => (0..rank).filter(|&axis| axis != inner).fold(start, |all, axis| fold(all, axis, index[axis])),
+        }
     }
 
     /// Place of a line's first lane in a block of some layout.
     #[inline(always)]
     pub fn line_place(&self, index: &[usize; MAX_RANK], inner: usize, layout: &Layout) -> usize {
-        self.along_outer(index, inner).map(|(axis, i)| i * layout.stride(axis)).sum()
+        self.along_outer(0, index, inner, |place, axis, i| place + i * layout.stride(axis))
+    }
+
+    /// Whether the line at `index` has active lanes as far as the masks of the other axes say.
+    #[inline(always)]
+    fn is_line_active(&self, index: &[usize; MAX_RANK], inner: usize) -> bool {
+        self.along_outer(true, index, inner, |active, axis, i| {
+            let (from, to) = self.active[axis];
+            active && i >= from && i < to && self.bytes[axis].iter().all(|b| b[i] != 0)
+        })
     }
 
     /// The mask of a line.
     #[inline]
     pub fn line_mask(&self, index: &[usize; MAX_RANK], inner: usize, masks: &mut Masks) -> LineMask {
-        if self.is_plain() && self.rank == 1 {
-            return LineMask::Range(self.active[0].0, self.active[0].1);
+        if !self.is_line_active(index, inner) {
+            return LineMask::Range(0, 0);
         }
+        let (from, to) = self.active[inner];
+        if self.bands.is_empty() && self.bytes[inner].is_empty() && self.blocks.is_empty() {
+            return LineMask::Range(from, to);
+        }
+        self.narrowed(index, inner, masks)
+    }
+
+    /// The mask of a line that bands, bytes or blocks narrow.
+    fn narrowed(&self, index: &[usize; MAX_RANK], inner: usize, masks: &mut Masks) -> LineMask {
         let (mut from, mut to) = self.active[inner];
-        for (axis, i) in self.along_outer(index, inner) {
-            let (f, t) = self.active[axis];
-            if i < f || i >= t || self.bytes[axis].iter().any(|b| b[i] == 0) {
-                return LineMask::Range(0, 0);
-            }
-        }
         // Bands that narrow the range come first, the others make bytes.
-        let mut by_lane: SmallVec<[(usize, i64); 2]> = SmallVec::new();
+        let mut by_lane: SmallVec<[Narrow; 2]> = SmallVec::new();
         for (number, band) in self.bands.iter().enumerate() {
-            let base = self.along_outer(index, inner).fold(band.base, |b, (axis, i)| b.wrapping_add(band.terms[axis].at(i)));
+            let base = self.along_outer(band.base, index, inner, |base, axis, i| base.wrapping_add(band.terms[axis].at(i)));
             let (l, h) = if (from, to) == self.active[inner] { band.hulls[inner] } else { band.terms[inner].hull(from, to) };
             let (least, most) = (base.saturating_add(l), base.saturating_add(h));
             if least >= band.lo && most < band.hi {
@@ -115,21 +101,25 @@ impl Resolved<'_> {
                         return LineMask::Range(0, 0);
                     }
                 }
-                Term::Dense { .. } => by_lane.push((number, base)),
+                Term::Dense { .. } => by_lane.push((number, band.lo.saturating_sub(base), band.hi.saturating_sub(base))),
             }
         }
         if by_lane.is_empty() && self.bytes[inner].is_empty() && self.blocks.is_empty() {
             return LineMask::Range(from, to);
         }
         let n = self.shape[inner];
-        let mut lanes = std::mem::take(&mut masks.lanes);
-        lanes.clear();
-        lanes.resize(n, 1);
-        for (number, base) in by_lane {
-            self.and_band(number, base, inner, masks, &mut lanes);
+        if self.stable[inner] && self.bytes[inner].is_empty() && self.blocks.is_empty() {
+            let bands = by_lane.iter().map(|&(number, lo, hi)| (self.bands[number].conjunct, lo, hi)).collect();
+            let key = Key { tile: self.id, range: (from, to), bands };
+            let active = masks.remember(key, |lanes| {
+                lanes.clear();
+                lanes.resize(n, 1);
+                self.and_bands(&by_lane, inner, (from, to), lanes);
+            });
+            return lanes_or_none(active);
         }
-        lanes[..from].fill(0);
-        lanes[to..].fill(0);
+        let lanes = masks.fresh(n);
+        self.and_bands(&by_lane, inner, (from, to), lanes);
         for bytes in &self.bytes[inner] {
             lanes.iter_mut().zip(*bytes).for_each(|(lane, &b)| *lane &= b);
         }
@@ -140,36 +130,21 @@ impl Resolved<'_> {
                 *lane &= bytes[place + i * step];
             }
         }
-        masks.lanes = lanes;
-        LineMask::Lanes(from, to)
+        lanes_or_none(active(lanes))
     }
 
-    /// Takes lanes outside a band, whose term is dense along the line, out of the mask.
-    fn and_band(&self, number: usize, base: i64, inner: usize, masks: &mut Masks, lanes: &mut [u8]) {
-        let band = &self.bands[number];
-        let Term::Dense { lanes: term, .. } = band.terms[inner] else {
-            unreachable!("invariant: a band whose term is affine along the line narrows its range")
-        };
-        let (lo, hi) = (band.lo.saturating_sub(base), band.hi.saturating_sub(base));
-        if !self.stable[inner] {
+    /// Takes lanes beside the range, and outside bands whose terms are dense along the line, out of the mask.
+    fn and_bands(&self, bands: &[Narrow], inner: usize, (from, to): (usize, usize), lanes: &mut [u8]) {
+        lanes[..from].fill(0);
+        lanes[to..].fill(0);
+        for &(number, lo, hi) in bands {
+            let Term::Dense { lanes: term, .. } = self.bands[number].terms[inner] else {
+                unreachable!("invariant: a band whose term is affine along the line narrows its range")
+            };
             for (lane, &v) in lanes.iter_mut().zip(term) {
                 *lane &= u8::from((v >= lo) & (v < hi));
             }
-            return;
         }
-        if masks.remembered.is_empty() {
-            let empty = || Remembered { generation: 0, tile: 0, band: 0, limits: (0, 0), lanes: Vec::new() };
-            masks.remembered.resize_with(REMEMBERED, empty);
-        }
-        let conjunct = band.conjunct;
-        let old = &mut masks.remembered[Masks::slot(self.id, conjunct, base)];
-        let current = old.generation == masks.generation && old.tile == self.id && old.band == conjunct && old.limits == (lo, hi);
-        if !current || old.lanes.len() != lanes.len() {
-            (old.generation, old.tile, old.band, old.limits) = (masks.generation, self.id, conjunct, (lo, hi));
-            old.lanes.clear();
-            old.lanes.extend(term.iter().map(|&v| u8::from((v >= lo) & (v < hi))));
-        }
-        lanes.iter_mut().zip(&old.lanes).for_each(|(lane, &inside)| *lane &= inside);
     }
 
     /// Calls `visit(index)` for every line along `inner`, outer axes in row-major order.
@@ -194,6 +169,11 @@ impl Resolved<'_> {
             }
         }
     }
+}
+
+/// Bytes say which lanes of this range are active.
+fn lanes_or_none((from, to): (usize, usize)) -> LineMask {
+    if from < to { LineMask::Lanes(from, to) } else { LineMask::Range(0, 0) }
 }
 
 /// Calls `visit(start, len, from)` for runs of consecutive addresses among the active lanes of a

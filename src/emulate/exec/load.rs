@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::float::scalar as float_scalar;
 use super::int::{scalar as int_scalar, wrapped};
-use super::line::{LineMask, Masks};
+use super::line::LineMask;
+use super::masks::Masks;
 use super::term::Term;
 use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
@@ -18,6 +19,7 @@ use crate::emulate::launch::{Buffer, RunReport};
 use crate::emulate::simd::lines;
 use crate::emulate::tape::{Instruction, LoadTile};
 use crate::emulate::value::int::wrap;
+use crate::emulate::value::layout::MAX_RANK;
 use crate::emulate::value::{Cell, FloatBlock, Floats, IntBlock, Layout, MaskBlock, taint};
 use crate::emulate::view::Extent;
 use crate::kernel::ir::Elem;
@@ -172,10 +174,22 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             return Ok(());
         }
         #[cfg(target_arch = "x86_64")]
-        if crate::emulate::simd::has_avx2() {
-            // SAFETY: the processor has AVX2.
-            return unsafe { self.lines_avx2(filled) };
+        {
+            if crate::emulate::simd::has_avx512() {
+                // SAFETY: the processor has these parts of AVX-512.
+                return unsafe { self.lines_avx512(filled) };
+            }
+            if crate::emulate::simd::has_avx2() {
+                // SAFETY: the processor has AVX2 and FMA.
+                return unsafe { self.lines_avx2(filled) };
+            }
         }
+        self.lines(filled)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+    fn lines_avx512(self, filled: Filled<'_, T>) -> Step {
         self.lines(filled)
     }
 
@@ -196,6 +210,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             let line = &mut out[place..place + n];
             let base = tile.line_base(index, inner);
             let first = tile.line_place(index, inner, &self.numbers);
+            self.fetch_ahead(index);
             match tile.line_mask(index, inner, masks) {
                 LineMask::Range(from, to) => {
                     if from > 0 || to < n {
@@ -213,7 +228,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
                 }
                 LineMask::Lanes(from, to) => {
                     report.lines_masked += 1;
-                    let lanes = &masks.lanes;
+                    let lanes = masks.lanes();
                     if !self.whole_line(base, from..to, &mut line[from..to]) {
                         for i in from..to {
                             if lanes[i] != 0 {
@@ -232,6 +247,24 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             }
             Ok(())
         })
+    }
+
+    /// Asks for a line that comes soon: lines lie too far apart for the processor to foresee.
+    #[inline(always)]
+    fn fetch_ahead(&self, index: &[usize; MAX_RANK]) {
+        /// Lanes that are asked for of a line; what follows them the processor foresees.
+        const MOST: usize = 256;
+        /// Lines ahead.
+        const AHEAD: usize = 4;
+        let (tile, inner) = (self.tile, self.inner);
+        if tile.rank == 2
+            && let Term::Affine { base, step: 1 } = self.term
+            && let next = index[1 - inner] + AHEAD
+            && next < tile.shape[1 - inner]
+        {
+            let start = tile.base.wrapping_add(tile.terms[1 - inner].at(next)).wrapping_add(base);
+            lines::fetch(self.source.memory, start, tile.shape[inner].min(MOST));
+        }
     }
 
     /// Reads these lanes of a line whether masked or not, when all their addresses lie inside the view

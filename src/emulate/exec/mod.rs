@@ -22,6 +22,7 @@ pub mod line;
 pub(in crate::emulate) mod lines;
 pub mod load;
 pub mod mask;
+pub mod masks;
 pub(in crate::emulate) mod moves;
 mod observed;
 mod ptx;

@@ -116,7 +116,7 @@ pub fn dot(dot: &DotScaled, whole: &Whole, cells: &[&Cell], pool: &mut Pool) -> 
     };
     let mut out = lanes.to_vec();
     let mut flags = taints.as_deref().cloned().unwrap_or_else(|| vec![0; out.len()]);
-    let shape = Shape { k, v: n, s: m, vector_k: n, scalar_k: 1, scalar_s: k, acc_s: n };
+    let shape = Shape { k, v: n, s: m, vector_k: n, scalar_k: 1, scalar_s: k, acc_s: n, ..Shape::default() };
     for i in 0..batch {
         let (left, right) = (&a.lanes[i * m * k..(i + 1) * m * k], &b.lanes[i * k * n..(i + 1) * k * n]);
         let plane = &mut out[i * m * n..(i + 1) * m * n];

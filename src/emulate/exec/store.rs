@@ -1,6 +1,7 @@
 //! Stores of tiles: runs of consecutive addresses, line by line.
 
-use super::line::{LineMask, Masks, for_each_run};
+use super::line::{LineMask, for_each_run};
+use super::masks::Masks;
 use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::check::overlap::{Marks, conflict};
@@ -110,7 +111,7 @@ impl Machine<'_> {
             let mask = resolved.line_mask(index, inner, masks);
             let (range, active) = match mask {
                 LineMask::Range(from, to) => ((from, to), None),
-                LineMask::Lanes(from, to) => ((from, to), Some(masks.lanes.as_slice())),
+                LineMask::Lanes(from, to) => ((from, to), Some(masks.lanes())),
             };
             if range.0 >= range.1 {
                 return Ok(());
@@ -219,7 +220,7 @@ fn each_active(tile: &Resolved<'_>, layout: &Layout, masks: &mut Masks, mut visi
         let (base, place) = (tile.line_base(index, inner), tile.line_place(index, inner, layout));
         let (range, bytes) = match tile.line_mask(index, inner, masks) {
             LineMask::Range(from, to) => (from..to, None),
-            LineMask::Lanes(from, to) => (from..to, Some(masks.lanes.as_slice())),
+            LineMask::Lanes(from, to) => (from..to, Some(masks.lanes())),
         };
         for i in range.filter(|&i| bytes.is_none_or(|b| b[i] != 0)) {
             visit(base.wrapping_add(term.at(i)), place + i * step);

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::line::Masks;
+use super::masks::Masks;
 use super::term::{Term, integer, terms};
 use super::{Cells, Launch};
 use crate::emulate::check::overlap;

@@ -5,10 +5,14 @@
 //! `acc = fma(a_k, b_k, acc)` for k = 0, 1, …, in this order, whatever the width of the vectors, so
 //! AVX2, AVX-512 and the one-lane loop below give the same bits. Without FMA (portable build) each
 //! step rounds twice.
+//!
+//! An operand that is read where it lies comes from afar, with a page or more between its lines, which
+//! the processor does not foresee: its lanes are asked for ahead of time, those of the next rows here,
+//! and those that the next dot of a loop along k will want.
 
 /// Strides and sizes in elements. `vector[k * vector_k + v]`, `scalar[k * scalar_k + s * scalar_s]`,
 /// `acc[s * acc_s + v]`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Shape {
     pub k: usize,
     /// Lanes along the vector axis.
@@ -19,6 +23,9 @@ pub struct Shape {
     pub scalar_k: usize,
     pub scalar_s: usize,
     pub acc_s: usize,
+    /// The operand lies in memory that the loop around this dot walks along k.
+    pub vector_streams: bool,
+    pub scalar_streams: bool,
 }
 
 impl Shape {
@@ -43,7 +50,7 @@ pub fn dot(shape: Shape, vector: &[f32], scalar: &[f32], acc: &mut [f32]) {
     }
     #[cfg(target_arch = "x86_64")]
     {
-        if super::has_avx512() && shape.v.is_multiple_of(32) {
+        if super::has_avx512() && shape.v.is_multiple_of(16) {
             // SAFETY: the processor has AVX-512F; `check` has proven every access in bounds.
             return unsafe { x86::dot_avx512(shape, vector.as_ptr(), scalar.as_ptr(), acc.as_mut_ptr()) };
         }
@@ -94,15 +101,46 @@ mod x86 {
     use super::Shape;
     use std::arch::x86_64::*;
 
+    /// Lanes of a cache line.
+    const CACHE_LINE: usize = 16;
+
+    /// Asks for the cache line of an address, which may lie anywhere: a fetch does not fault and reads nothing.
+    #[inline(always)]
+    fn fetch(at: *const f32) {
+        // SAFETY: every x86-64 processor has SSE.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+
+    /// The same into the second-level cache, for what is not wanted soon.
+    #[inline(always)]
+    fn fetch_far(at: *const f32) {
+        // SAFETY: every x86-64 processor has SSE.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(at.cast()) };
+    }
+
+    /// Asks for the rows of a scalar operand after these `block` rows of `left`, and for what follows these along k.
+    #[inline(always)]
+    fn fetch_rows(shape: &Shape, rows: *const f32, block: usize, left: usize) {
+        for s in 0..block.min(left) {
+            let row = rows.wrapping_add(s * shape.scalar_s);
+            for k in (0..shape.k).step_by(CACHE_LINE) {
+                fetch_far(row.wrapping_add(shape.k + k));
+                if block + s < left {
+                    fetch(row.wrapping_add(block * shape.scalar_s + k));
+                }
+            }
+        }
+    }
+
     macro_rules! kernel {
         ($panel:ident, $rows:ident, $dot:ident, $feature:literal, $width:literal, $vectors:literal, $block:literal,
          $load:ident, $store:ident, $set:ident, $fma:ident, $zero:ident) => {
-            /// `VECTORS` vectors by `S` scalars.
+            /// `VECTORS` vectors by `S` scalars. `AHEAD`: ask for the vector operand's next lanes.
             ///
             /// # Safety
             /// The processor has the feature; all accesses of `k × (VECTORS·width) × S` are in bounds.
             #[target_feature(enable = $feature)]
-            unsafe fn $panel<const VECTORS: usize, const S: usize>(
+            unsafe fn $panel<const VECTORS: usize, const S: usize, const AHEAD: bool>(
                 shape: &Shape,
                 vector: *const f32,
                 scalar: *const f32,
@@ -117,6 +155,10 @@ mod x86 {
                     }
                     let (mut vector, mut scalar) = (vector, scalar);
                     for _ in 0..shape.k {
+                        if AHEAD {
+                            fetch(vector.wrapping_add(VECTORS * $width));
+                            fetch_far(vector.wrapping_add(shape.k * shape.vector_k));
+                        }
                         let mut loaded = [$zero(); VECTORS];
                         for v in 0..VECTORS {
                             loaded[v] = $load(vector.add(v * $width));
@@ -143,15 +185,19 @@ mod x86 {
             /// # Safety
             /// As the panel's.
             #[target_feature(enable = $feature)]
-            unsafe fn $rows<const S: usize>(shape: &Shape, vector: *const f32, scalar: *const f32, acc: *mut f32) {
+            unsafe fn $rows<const S: usize>(shape: &Shape, first: bool, vector: *const f32, scalar: *const f32, acc: *mut f32) {
                 unsafe {
                     let mut v = 0;
                     while v + $vectors * $width <= shape.v {
-                        $panel::<$vectors, S>(shape, vector.add(v), scalar, acc.add(v));
+                        if first && shape.vector_streams {
+                            $panel::<$vectors, S, true>(shape, vector.add(v), scalar, acc.add(v));
+                        } else {
+                            $panel::<$vectors, S, false>(shape, vector.add(v), scalar, acc.add(v));
+                        }
                         v += $vectors * $width;
                     }
                     while v + $width <= shape.v {
-                        $panel::<1, S>(shape, vector.add(v), scalar, acc.add(v));
+                        $panel::<1, S, false>(shape, vector.add(v), scalar, acc.add(v));
                         v += $width;
                     }
                 }
@@ -166,20 +212,24 @@ mod x86 {
                     while s < shape.s {
                         let (x, a) = (scalar.add(s * shape.scalar_s), acc.add(s * shape.acc_s));
                         let left = shape.s - s;
+                        if shape.scalar_streams && shape.scalar_k == 1 {
+                            fetch_rows(&shape, x, $block, left);
+                        }
+                        let first = s == 0;
                         s += if left >= $block && left != $block + 1 {
-                            $rows::<$block>(&shape, vector, x, a);
+                            $rows::<$block>(&shape, first, vector, x, a);
                             $block
                         } else if left >= 4 {
-                            $rows::<4>(&shape, vector, x, a);
+                            $rows::<4>(&shape, first, vector, x, a);
                             4
                         } else if left == 3 {
-                            $rows::<3>(&shape, vector, x, a);
+                            $rows::<3>(&shape, first, vector, x, a);
                             3
                         } else if left == 2 {
-                            $rows::<2>(&shape, vector, x, a);
+                            $rows::<2>(&shape, first, vector, x, a);
                             2
                         } else {
-                            $rows::<1>(&shape, vector, x, a);
+                            $rows::<1>(&shape, first, vector, x, a);
                             1
                         };
                     }
@@ -230,7 +280,9 @@ mod tests {
             for (scalar_k, scalar_s) in [(1, k), (s, 1)] {
                 let scalar: Vec<f32> = (0..k * s).map(|i| value(i + 5)).collect();
                 let start: Vec<f32> = (0..s * v).map(|i| value(i + 9)).collect();
-                let shape = Shape { k, v, s, vector_k: v, scalar_k, scalar_s, acc_s: v };
+                let streams = scalar_k == 1;
+                let (vector_streams, scalar_streams) = (streams, streams);
+                let shape = Shape { k, v, s, vector_k: v, scalar_k, scalar_s, acc_s: v, vector_streams, scalar_streams };
                 let (mut fast, mut slow) = (start.clone(), start);
                 dot(shape, &vector, &scalar, &mut fast);
                 dot_plain(shape, &vector, &scalar, &mut slow);

@@ -68,7 +68,15 @@ pub fn exp2<const FMA: bool>(x: f32) -> f32 {
 }
 
 macro_rules! slices {
-    ($($name:ident $avx2:ident $one:ident;)*) => {$(
+    ($($name:ident $avx512:ident $avx2:ident $one:ident;)*) => {$(
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]
+        fn $avx512(input: &[f32], out: &mut [f32]) {
+            for (o, &x) in out.iter_mut().zip(input) {
+                *o = $one::<true>(x);
+            }
+        }
+
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma")]
         fn $avx2(input: &[f32], out: &mut [f32]) {
@@ -80,9 +88,15 @@ macro_rules! slices {
         /// Lane by lane.
         pub fn $name(input: &[f32], out: &mut [f32]) {
             #[cfg(target_arch = "x86_64")]
-            if super::has_avx2() {
-                // SAFETY: the processor has AVX2 and FMA.
-                return unsafe { $avx2(input, out) };
+            {
+                if super::has_avx512() {
+                    // SAFETY: the processor has these parts of AVX-512.
+                    return unsafe { $avx512(input, out) };
+                }
+                if super::has_avx2() {
+                    // SAFETY: the processor has AVX2 and FMA.
+                    return unsafe { $avx2(input, out) };
+                }
             }
             for (o, &x) in out.iter_mut().zip(input) {
                 *o = $one::<false>(x);
@@ -92,8 +106,8 @@ macro_rules! slices {
 }
 
 slices! {
-    exp_slice exp_avx2 exp;
-    exp2_slice exp2_avx2 exp2;
+    exp_slice exp_avx512 exp_avx2 exp;
+    exp2_slice exp2_avx512 exp2_avx2 exp2;
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! An i64 buffer may be filled with addresses: `# buffer: table i64[2] &x &y+8`.
 //! `# value: NAME v v v*n …` (files that pass) says what a buffer holds afterwards.
 //! `# warns: CODE` (there) is a warning that is right.
+//! The line that a message points at ends with `#~ CODE`; a line that is only that stands for a message without a place.
 //! `# fuel: N`, `# memory: N` set limits; `# otherwise: CODE` says what finds the fault when its own check is
 //! off, which without this line nothing does. Bless with UPDATE_EXPECT=1.
 
@@ -216,6 +217,21 @@ fn fail_tests() -> Vec<(&'static Check, &'static str, PathBuf)> {
     tests.collect()
 }
 
+/// The line of a file that ends with the mark of its code; a line that is nothing else says that the message has none.
+fn marked(path: &Path) -> Option<usize> {
+    let id = path.parent().unwrap().file_name().unwrap().to_str().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let marks: Vec<(usize, &str)> = text.lines().enumerate().filter(|(_, line)| line.ends_with(&format!("#~ {id}"))).collect();
+    let [(at, line)] = marks[..] else { panic!("{}: one line ends with `#~ {id}`", path.display()) };
+    (!line.starts_with("#~")).then_some(at + 1)
+}
+
+/// The line that a rendered message points at.
+fn pointed_at(message: &str) -> Option<usize> {
+    let (_, place) = message.split_once("--> ")?;
+    place.lines().next()?.rsplit(':').nth(1)?.parse().ok()
+}
+
 fn is_limit(id: &str) -> bool {
     codes::find(id).unwrap().class == Class::Limit
 }
@@ -227,6 +243,7 @@ fn every_fault_is_told_as_blessed() {
         let found = outcome(&case, &case.options, is_limit(id));
         let (code, message) = found.unwrap_or_else(|| panic!("{} finds nothing", path.display()));
         assert_eq!(code, id, "{}", path.display());
+        assert_eq!(marked(&path), pointed_at(&message), "{}: the line that ends with `#~ {id}`", path.display());
         expect_test::expect_file![path.with_extension("stderr")].assert_eq(&format!("{message}\n"));
         if is_limit(id) {
             let dense = Options { dense: true, ..case.options.clone() };
@@ -293,7 +310,7 @@ fn simplified_kernels_compute_and_fault_the_same() {
 #[test]
 fn the_accesses_of_a_kernel_fault_as_it_does() {
     // Faults of values are missed, and what they lead to may be found in their place.
-    const OF_VALUES: [&str; 10] = ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A025"];
+    const OF_VALUES: [&str; 11] = ["A003", "A004", "A005", "A009", "A011", "A013", "A021", "A022", "A023", "A024", "A025"];
     let faults = fail_tests().into_iter().filter(|(_, id, _)| !is_limit(id)).map(|(_, id, path)| (id, path));
     let (mut partly, whole): (Vec<_>, Vec<_>) = faults.partition(|(id, _)| OF_VALUES.contains(id));
     for (_, path) in whole {
@@ -330,6 +347,9 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         infinite_input: A022 -
         logarithm_of_a_negative: A022 -
         shifted_by_the_width: A023 -
+        offset_cut_to_32_bits: A024 -
+        position_in_bf16: A024 -
+        sum_of_squares_in_halves: A024 -
         mask_left_out: A025 -
     "#]]
     .assert_eq(&found);

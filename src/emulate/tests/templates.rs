@@ -33,6 +33,10 @@ fn check(program: &Program, grid: u32, shapes: &[&[usize]], output: usize, ints:
     assert!(coverage(&after, view, Checks::default()).is_none());
     let report = run(program, &mut memory.clone(), [grid, 1, 1], &args, &Options::default()).unwrap();
     assert_eq!(report.replayed, 0, "{report:?}");
+    // Nor is anything worth a warning.
+    let watchful = Options { checks: Checks::watchful(), ..Options::default() };
+    let warned = run(program, &mut memory.clone(), [grid, 1, 1], &args, &watchful).unwrap();
+    assert!(warned.findings.is_empty(), "{}", warned.findings.iter().map(|f| render(f, false)).collect::<String>());
 
     // Its accesses alone write the same elements.
     let touched = run_all(&accesses(program), &memory, [grid, 1, 1], &args, &Options::default()).unwrap();

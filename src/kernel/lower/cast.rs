@@ -118,13 +118,16 @@ impl Lower<'_, '_> {
         self.tensor(value, ty)
     }
 
-    /// The same bits as another type of the same width; pointers change their pointee.
+    /// The same bits as another type of the same width; pointers change their pointee, and are cast from and to integers.
     pub fn bitcast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
         let from = tensor.ty.scalar;
         if from == to {
             return Ok(tensor.clone());
         }
-        if from.is_ptr() != to.is_ptr() || from.bits() != to.bits() {
+        if from.is_ptr() != to.is_ptr() {
+            return self.cast(span, tensor, to);
+        }
+        if from.bits() != to.bits() {
             return Err(self.type_error(span, format!("a bitcast of {from} to {to}")));
         }
         let ty = tensor.ty.with(to);

@@ -45,6 +45,7 @@ use crate::source::{SourceFile, Span};
 use crate::syntax::Constant;
 use crate::syntax::ast::{self, FunctionDef, Module, ParamKind};
 use crate::syntax::imports::Imports;
+use crate::target::Vendor;
 
 use builder::Builder;
 pub(super) use builder::{literal_of, wrap};
@@ -111,6 +112,18 @@ impl Default for Target {
     /// CUDA.
     fn default() -> Target {
         Target { dot_precision: DotPrecision::Tf32, power_of_two: true, num_warps: 4 }
+    }
+}
+
+impl Target {
+    /// What a device makes of a kernel; CUDA's where none is named.
+    pub fn of(device: Option<&crate::target::Target>) -> Target {
+        match device.map(|device| device.vendor) {
+            Some(Vendor::Nvidia) | None => Target::default(),
+            // What their compilers take where a dot does not say.
+            Some(Vendor::Amd) => Target { dot_precision: DotPrecision::Ieee, ..Target::default() },
+            Some(Vendor::Ascend) => Target { dot_precision: DotPrecision::Ieee, power_of_two: false, ..Target::default() },
+        }
     }
 }
 

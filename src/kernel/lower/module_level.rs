@@ -98,6 +98,7 @@ pub fn value(path: &str, host: bool) -> Option<Val<'static>> {
         "torch.version.hip" | "torch.version.xpu" => return Some(Val::Const(Constant::None)),
         "typing.TYPE_CHECKING" => return Some(Val::bool(false)),
         "sys.platform" => return text("linux"),
+        _ if path.starts_with("torch.finfo.") || path.starts_with("torch.iinfo.") => return limit(path),
         "machine.target.backend" => return text("cuda"),
         "machine.device.name" => return text(DEVICE_NAME),
         "machine.target.arch" => return Some(Val::int(90)),
@@ -118,6 +119,35 @@ pub fn value(path: &str, host: bool) -> Option<Val<'static>> {
         other => other,
     };
     DType::ALL.into_iter().find(|d| d.torch_name() == dtype).map(|d| Val::Type(Scalar::Num(d)))
+}
+
+/// `torch.finfo.float16.max`: what `torch.finfo(torch.float16).max` is kept as.
+fn limit(path: &str) -> Option<Val<'static>> {
+    let mut parts = path.split('.').skip(1);
+    let (kind, name, member) = (parts.next()?, parts.next()?, parts.next()?);
+    let dtype = DType::ALL.into_iter().find(|d| d.torch_name() == name)?;
+    let bits = 8 * dtype.size() as u32;
+    let float = |value: f64| Some(Val::Const(Constant::Float(value)));
+    match (kind, member) {
+        (_, "bits") => Some(Val::int(i64::from(bits))),
+        ("iinfo", "min" | "max") if dtype.is_integer() => {
+            let magnitude = if dtype.is_unsigned() { bits } else { bits - 1 };
+            let greatest = i64::try_from((1i128 << magnitude) - 1).ok()?;
+            let least = if dtype.is_unsigned() { 0 } else { -greatest - 1 };
+            Some(Val::int(if member == "max" { greatest } else { least }))
+        }
+        ("finfo", _) => {
+            let format = dtype.format()?;
+            match member {
+                "max" => float(format.max),
+                "min" => float(-format.max),
+                "eps" => float(2f64.powi(1 - format.digits)),
+                "tiny" | "smallest_normal" => float(2f64.powi(format.min_exponent)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 impl<'a> Lower<'a, '_> {
@@ -156,6 +186,10 @@ impl<'a> Lower<'a, '_> {
                 Some(known @ Val::Function(_)) => known,
                 _ => return Err(self.unsupported(span, "triton.jit of something other than a function")),
             },
+            "torch.finfo" | "torch.iinfo" => match given(0) {
+                Some(Val::Type(Scalar::Num(dtype))) => Val::Path(format!("{path}.{}", dtype.torch_name())),
+                _ => return Err(self.unsupported(span, format!("`{path}` of a type that is not known"))),
+            },
             "itertools.product" => self.product(span, args)?,
             "math.log2" | "math.sqrt" | "math.ceil" | "math.floor" | "math.log" | "math.exp" => {
                 let Some(x) = given(0).and_then(|v| v.to_constant()).and_then(|c| c.as_float()) else {
@@ -192,7 +226,7 @@ impl<'a> Lower<'a, '_> {
             Some(constant) => Ok(constant.to_string()),
             None => Err(self.rejected(arg.span, format!("{} in `.{name}(…)` of a string", arg.val.describe()))),
         };
-        let list = args.iter().map(known).collect::<Result<Vec<_>>>()?;
+        let list = if name == "join" { Vec::new() } else { args.iter().map(known).collect::<Result<Vec<_>>>()? };
         let string = |s: String| Ok(Val::Const(Constant::Str(s)));
         match (name, list.as_slice()) {
             ("startswith", [prefix]) => Ok(Val::bool(text.starts_with(prefix))),
@@ -201,6 +235,17 @@ impl<'a> Lower<'a, '_> {
             ("upper", []) => string(text.to_uppercase()),
             ("strip", []) => string(text.trim().to_owned()),
             ("replace", [from, to]) => string(text.replace(from.as_str(), to)),
+            ("join", _) => {
+                let [list] = args else { return Err(self.rejected(span, "`.join` takes one list")) };
+                let mut parts = Vec::new();
+                for item in self.items(list.span, &list.val)? {
+                    let Some(Constant::Str(part)) = item.to_constant() else {
+                        return Err(self.rejected(list.span, format!("{} in `.join(…)` of a string", item.describe())));
+                    };
+                    parts.push(part);
+                }
+                string(parts.join(text))
+            }
             ("split", [at]) if !at.is_empty() => {
                 Ok(Val::Tuple(text.split(at.as_str()).map(|part| Val::Const(Constant::Str(part.to_owned()))).collect()))
             }
@@ -431,7 +476,8 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// Calls a Python function that is no kernel, with everything known.
+    /// Calls a Python function that is no kernel. Of a run-time value it may ask what is known of it, its type and shape;
+    /// what it gives is known.
     pub fn call_host(
         &mut self,
         span: Span,
@@ -439,12 +485,8 @@ impl<'a> Lower<'a, '_> {
         positional: Vec<Arg<'a>>,
         named: Vec<(&str, Arg<'a>)>,
     ) -> Result<Val<'a>> {
-        for arg in positional.iter().chain(named.iter().map(|(_, arg)| arg)) {
-            if !arg.val.flattened().is_empty() {
-                let message = format!("a run-time value as an argument of `{}`, which runs at compile time", function.name);
-                return Err(self.rejected(arg.span, message));
-            }
-        }
+        let run_time = positional.iter().chain(named.iter().map(|(_, arg)| arg)).find(|arg| !arg.val.flattened().is_empty());
+        let run_time = run_time.map(|arg| arg.span);
         self.enter_call(span, function)?;
         let module = self.modules.of(function.name_span);
         let scope = self.bind_params(span, function, positional, named)?;
@@ -457,7 +499,13 @@ impl<'a> Lower<'a, '_> {
             }
         });
         self.calls.pop();
-        outcome
+        match (outcome, run_time) {
+            (Ok(value), Some(place)) if !value.flattened().is_empty() => {
+                let message = format!("a run-time value as an argument of `{}`, which runs at compile time", function.name);
+                Err(self.rejected(place, message))
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// `for target in list` at module level.

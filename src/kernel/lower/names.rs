@@ -10,13 +10,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dialect::{is_common, is_dialect};
+use super::dialect::is_dialect;
 use super::types::Scalar;
 use super::value::Val;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
+use crate::syntax::imports::handed_on;
 
 /// What defines a module-level name.
 #[derive(Clone, Debug)]
@@ -105,13 +106,13 @@ impl<'a> Names<'a> {
                     }
                 }
                 StmtKind::ImportFrom { module, names: list, level } => {
-                    let common = is_common(module);
+                    let written = module;
                     let module = self.absolute(module, *level);
                     for (name, alias) in list {
                         let shown = alias.as_ref().unwrap_or(name);
                         defined.insert(shown);
-                        if common && name == "tl" {
-                            known.insert(shown, Global::Import("triton.language".to_owned()));
+                        if let Some(path) = handed_on(written, name) {
+                            known.insert(shown, Global::Import(path.to_owned()));
                             continue;
                         }
                         let member = Global::Member { module: module.clone(), member: name.clone(), span: stmt.span };

@@ -259,6 +259,12 @@ impl<'a> Lower<'a, '_> {
                 _ => return Err(self.rejected(span, "an order of types")),
             }
         }
+        // A type is no number and no text: `dtype == 3` asks which of several meanings a constexpr has.
+        if matches!((left, right), (Val::Type(_), Val::Const(_)) | (Val::Const(_), Val::Type(_)))
+            && matches!(op, CompareOp::Eq | CompareOp::Ne)
+        {
+            return Ok(Val::bool(op == CompareOp::Ne));
+        }
         if let Some((a, b)) = left.to_constant().zip(right.to_constant()) {
             let result = a.compare(op, &b).map_err(|error| self.rejected(span, error.to_string()))?;
             return Ok(Val::bool(result));

@@ -3,7 +3,7 @@
 //!
 //! `a.b.c` is `a/b/c.py` or `a/b/c/__init__.py` below one of the *search folders*: the folder of the kernel's file and
 //! those above it up to the *root*. The root is given, or is the folder that holds the outermost package of the
-//! file (a folder is a package when it has an `__init__.py`). A file outside the root is never read, also not through
+//! file (a folder is a package when it has an `__init__.py`, or lies a little below one that has one). A file outside the root is never read, also not through
 //! a link. Modules of Triton, Python and torch are no files: `module_level` knows what is needed of them.
 //!
 //! All texts are joined (`SourceFile::join`), so that a span names a place in any of them. A module that lowering
@@ -26,6 +26,9 @@ use crate::syntax::{parse_joined, walk};
 
 /// Files of one kernel; more are refused.
 const MAX_FILES: usize = 256;
+
+/// Folders without `__init__.py` that may lie between a file, or a package, and the package above.
+const MAX_GAP: usize = 2;
 
 /// A larger file is refused.
 const MAX_BYTES: u64 = 16 << 20;
@@ -213,9 +216,21 @@ fn open_tries(stmts: &mut [Stmt], file: &Arc<SourceFile>) {
     }
 }
 
-/// The outermost of the packages that a folder is in.
+/// The outermost of the packages that a folder is in. Python takes a folder without `__init__.py` as a package, too; few
+/// of them may lie one above the other, or a stray `__init__.py` far above would open all that is below it.
 fn outermost_package(folder: &Path) -> Option<&Path> {
-    folder.ancestors().take_while(|f| f.join("__init__.py").is_file()).last()
+    let is_package = |folder: &Path| folder.join("__init__.py").is_file();
+    let mut outermost = None;
+    let mut gap = 0;
+    for folder in folder.ancestors() {
+        gap = if is_package(folder) { 0 } else { gap + 1 };
+        match gap {
+            0 => outermost = Some(folder),
+            1..=MAX_GAP => {}
+            _ => break,
+        }
+    }
+    outermost
 }
 
 /// What one run of lowering sees.
@@ -423,6 +438,43 @@ mod tests {
             ]
         "#]]
         .assert_debug_eq(&told);
+    }
+
+    #[test]
+    fn packages_may_lack_their_mark() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let kernel = format!("{HEAD}from lib.consts import ONE\n@triton.jit\ndef k(x):\n    tl.store(x, ONE)\n");
+        write(
+            root,
+            &[
+                ("lib/__init__.py", ""),
+                ("lib/consts.py", "import triton.language as tl\nONE = tl.constexpr(1)\n"),
+                ("lib/ops/fast/k.py", &kernel),
+                ("lib/ops/fast/very/k.py", &kernel),
+            ],
+        );
+        assert!(lower(root, "lib/ops/fast/k.py").is_ok());
+        assert!(lower(root, "lib/ops/fast/very/k.py").unwrap_err().contains("K001"), "too far below");
+    }
+
+    #[test]
+    fn triton_may_be_handed_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let kernel = "from ..compat import tl, triton\n@triton.jit\ndef k(x, n: tl.constexpr = 3):\n    tl.store(x, tl.exp(tl.load(x)) + n)\n";
+        write(
+            root,
+            &[
+                ("lib/__init__.py", ""),
+                ("lib/compat.py", "import importlib\ntriton = importlib.import_module('triton')\ntl = triton.language\n"),
+                ("lib/ops/__init__.py", ""),
+                ("lib/ops/k.py", kernel),
+                ("lib/ops/other.py", &kernel.replace("tl, triton", "tl").replace("@triton.jit", "@decorated")),
+            ],
+        );
+        assert!(lower(root, "lib/ops/k.py").unwrap().contains("math.exp"));
+        assert!(lower(root, "lib/ops/other.py").unwrap_err().contains("K004"));
     }
 
     #[test]

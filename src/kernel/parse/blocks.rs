@@ -19,7 +19,6 @@ impl<'t> Parser<'t> {
     /// An operation behind its name, with its result types; `None` for an unknown one.
     pub(super) fn block_operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
         let parsed = match op {
-            "tt.scan" => self.scan()?,
             "tt.gather" => {
                 let source = self.operand()?;
                 self.expect("[")?;
@@ -110,7 +109,7 @@ impl<'t> Parser<'t> {
         Ok((a, self.operand()?))
     }
 
-    fn scan(&mut self) -> Result<(InstKind, Vec<Type>)> {
+    pub(super) fn scan(&mut self) -> Result<(InstKind, Vec<Type>)> {
         self.expect("(")?;
         let operands = self.operands()?;
         self.expect(")")?;

@@ -8,7 +8,9 @@ use crate::source::Span;
 
 impl<'t> Parser<'t> {
     pub(super) fn span_from(&self, start: usize) -> Span {
-        Span::new(start, self.at.max(start))
+        // Looking for attributes steps over blanks.
+        let read = self.text.get(start..self.at).unwrap_or("");
+        Span::new(start, start + read.trim_end().len())
     }
 
     pub(super) fn error<T>(&self, message: impl Into<String>) -> Result<T> {

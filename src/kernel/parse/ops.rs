@@ -2,20 +2,45 @@
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
-use super::region::Kind;
-use super::{Named, Parser};
-use crate::diag::Result;
-use crate::kernel::ir::{
-    AtomicOp, CastKind, DotPrecision, Elem, FloatBinary, FloatPredicate, FloatUnary, InstKind, IntBinary, IntPredicate, Literal,
-    MemoryOrder, MemoryScope, Region, Type, Value,
+use super::Parser;
+use super::tables::{
+    ATOMICS, CASTS, FLOAT_BINARY, FLOAT_PREDICATES, FLOAT_UNARY, INT_BINARY, INT_PREDICATES, ORDERS, PRECISIONS, SCOPES,
 };
+use crate::diag::Result;
+use crate::kernel::ir::{AtomicOp, CastKind, DotPrecision, Elem, FloatBinary, InstKind, Literal, Region, Type, Value};
 use crate::kernel::{lower, print};
 
 impl<'t> Parser<'t> {
     /// An operation behind its name, with its result types; `None` for an unknown one.
     pub(super) fn operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
+        // Apart from the others, so that their frames do not lie on the stack once a level of nesting.
+        match op {
+            "tt.reduce" => self.reduce().map(Some),
+            "tt.scan" => self.scan().map(Some),
+            "scf.for" => self.for_loop().map(Some),
+            "scf.if" => self.branch().map(Some),
+            "scf.while" => self.while_loop().map(Some),
+            _ => self.flat_operation(op),
+        }
+    }
+
+    fn branch(&mut self) -> Result<(InstKind, Vec<Type>)> {
+        let condition = self.operand()?;
+        let kinds = if self.eat("->") { self.kind_list()? } else { Vec::new() };
+        self.expect("{")?;
+        let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
+        let otherwise = if self.eat("else") {
+            self.expect("{")?;
+            self.region(|_| Ok(Vec::new()), "scf.yield")?
+        } else {
+            Region::default()
+        };
+        self.skip_attributes()?;
+        Ok((InstKind::If { condition, then, otherwise }, self.carry(kinds)))
+    }
+
+    /// An operation without regions.
+    fn flat_operation(&mut self, op: &str) -> Result<Option<(InstKind, Vec<Type>)>> {
         if let Some(int) = INT_BINARY.into_iter().find(|&o| print::int_name(o) == op) {
             let ([a, b], ty) = self.same()?;
             return Ok(Some((InstKind::Int(int, a, b), vec![ty])));
@@ -235,23 +260,6 @@ impl<'t> Parser<'t> {
                 self.ty()?;
                 (InstKind::Assume(condition), Vec::new())
             }
-            "tt.reduce" => self.reduce()?,
-            "scf.for" => self.for_loop()?,
-            "scf.if" => {
-                let condition = self.operand()?;
-                let kinds = if self.eat("->") { self.kind_list()? } else { Vec::new() };
-                self.expect("{")?;
-                let then = self.region(|_| Ok(Vec::new()), "scf.yield")?;
-                let otherwise = if self.eat("else") {
-                    self.expect("{")?;
-                    self.region(|_| Ok(Vec::new()), "scf.yield")?
-                } else {
-                    Region::default()
-                };
-                self.skip_attributes()?;
-                (InstKind::If { condition, then, otherwise }, self.carry(kinds))
-            }
-            "scf.while" => self.while_loop()?,
             _ => return self.block_operation(op),
         };
         Ok(Some(parsed))
@@ -342,102 +350,6 @@ impl<'t> Parser<'t> {
             }
         }
     }
-
-    fn reduce(&mut self) -> Result<(InstKind, Vec<Type>)> {
-        self.expect("(")?;
-        let operands = self.operands()?;
-        self.expect(")")?;
-        self.expect("<")?;
-        let map = self.attributes()?;
-        let axis = self.axis_attribute(&map, "axis")?;
-        self.expect(">")?;
-        self.expect("(")?;
-        self.expect("{")?;
-        let combine = self.region(Self::region_label, "tt.reduce.return")?;
-        self.expect(")")?;
-        self.skip_attributes()?;
-        self.expect(":")?;
-        self.type_list()?;
-        self.expect("->")?;
-        let types = self.type_list()?;
-        Ok((InstKind::Reduce { operands: SmallVec::from_vec(operands), axis, combine }, types))
-    }
-
-    /// `(%arg = %init, …)`: names and initial values.
-    fn carried(&mut self) -> Result<(Vec<&'t str>, Vec<Value>)> {
-        let (mut names, mut init) = (Vec::new(), Vec::new());
-        self.expect("(")?;
-        while !self.eat(")") {
-            if !names.is_empty() {
-                self.expect(",")?;
-            }
-            names.push(self.value_name()?);
-            self.expect("=")?;
-            match self.named()? {
-                Named::Value(value) => init.push(value),
-                Named::Region(region) => init.extend(region.parts()),
-            }
-        }
-        Ok((names, init))
-    }
-
-    fn for_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
-        let counter = self.value_name()?;
-        self.expect("=")?;
-        let lower = self.operand()?;
-        self.expect("to")?;
-        let upper = self.operand()?;
-        self.expect("step")?;
-        let step = self.operand()?;
-        let (mut names, mut init, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-        if self.eat("iter_args") {
-            (names, init) = self.carried()?;
-            self.expect("->")?;
-            kinds = self.kind_list()?;
-        }
-        self.expect(":")?;
-        let ty = self.ty()?;
-        self.expect("{")?;
-        if names.len() != kinds.len() {
-            return self.error("a type for each carried value");
-        }
-        let body = self.region(
-            |parser| {
-                let mut args = vec![parser.define(counter, counter, ty)];
-                args.extend(names.into_iter().zip(&kinds).flat_map(|(name, kind)| parser.define_kind(name, name, kind)));
-                Ok(args)
-            },
-            "scf.yield",
-        )?;
-        self.skip_attributes()?;
-        Ok((InstKind::For { lower, upper, step, init, body }, self.carry(kinds)))
-    }
-
-    fn while_loop(&mut self) -> Result<(InstKind, Vec<Type>)> {
-        // MLIR leaves an empty list out.
-        let (names, init) = if self.peek("(") { self.carried()? } else { (Vec::new(), Vec::new()) };
-        self.expect(":")?;
-        let from = self.kind_list()?;
-        self.expect("->")?;
-        let kinds = self.kind_list()?;
-        self.expect("{")?;
-        let before = self.region(
-            |parser| Ok(names.into_iter().zip(&from).flat_map(|(name, kind)| parser.define_kind(name, name, kind)).collect()),
-            "scf.condition",
-        )?;
-        self.expect("do")?;
-        self.expect("{")?;
-        let after = self.region(Self::region_label, "scf.yield")?;
-        self.skip_attributes()?;
-        Ok((InstKind::While { init, before, after }, self.carry(kinds)))
-    }
-
-    /// Types of the parts of what an instruction gives, which [`Parser::inst`] groups again.
-    fn carry(&mut self, kinds: Vec<Kind>) -> Vec<Type> {
-        let types = kinds.iter().flat_map(Kind::parts).collect();
-        self.carried = Some(kinds);
-        types
-    }
 }
 
 fn read_literal(text: &str, elem: Elem) -> Option<Literal> {
@@ -463,108 +375,3 @@ fn read_literal(text: &str, elem: Elem) -> Option<Literal> {
     let wrapped = lower::wrap(int, elem);
     (wrapped == int || elem == Elem::I1).then_some(Literal::Int(wrapped))
 }
-
-const INT_BINARY: [IntBinary; 18] = [
-    IntBinary::Add,
-    IntBinary::Sub,
-    IntBinary::Mul,
-    IntBinary::DivS,
-    IntBinary::DivU,
-    IntBinary::RemS,
-    IntBinary::RemU,
-    IntBinary::And,
-    IntBinary::Or,
-    IntBinary::Xor,
-    IntBinary::Shl,
-    IntBinary::ShrS,
-    IntBinary::ShrU,
-    IntBinary::MinS,
-    IntBinary::MinU,
-    IntBinary::MaxS,
-    IntBinary::MaxU,
-    IntBinary::MulHiU,
-];
-
-const FLOAT_BINARY: [FloatBinary; 9] = [
-    FloatBinary::Add,
-    FloatBinary::Sub,
-    FloatBinary::Mul,
-    FloatBinary::Div,
-    FloatBinary::Rem,
-    FloatBinary::MinNum,
-    FloatBinary::MaxNum,
-    FloatBinary::Minimum,
-    FloatBinary::Maximum,
-];
-
-const FLOAT_UNARY: [FloatUnary; 14] = [
-    FloatUnary::Neg,
-    FloatUnary::Abs,
-    FloatUnary::Exp,
-    FloatUnary::Exp2,
-    FloatUnary::Log,
-    FloatUnary::Log2,
-    FloatUnary::Sqrt,
-    FloatUnary::SqrtRn,
-    FloatUnary::Rsqrt,
-    FloatUnary::Sin,
-    FloatUnary::Cos,
-    FloatUnary::Erf,
-    FloatUnary::Floor,
-    FloatUnary::Ceil,
-];
-
-const CASTS: [CastKind; 9] = [
-    CastKind::Trunc,
-    CastKind::ExtS,
-    CastKind::ExtU,
-    CastKind::IntToFloatS,
-    CastKind::IntToFloatU,
-    CastKind::FloatToIntS,
-    CastKind::FloatToIntU,
-    CastKind::FloatExt,
-    CastKind::FloatTrunc,
-];
-
-const INT_PREDICATES: [IntPredicate; 10] = [
-    IntPredicate::Eq,
-    IntPredicate::Ne,
-    IntPredicate::LtS,
-    IntPredicate::LeS,
-    IntPredicate::GtS,
-    IntPredicate::GeS,
-    IntPredicate::LtU,
-    IntPredicate::LeU,
-    IntPredicate::GtU,
-    IntPredicate::GeU,
-];
-
-const FLOAT_PREDICATES: [FloatPredicate; 7] = [
-    FloatPredicate::Oeq,
-    FloatPredicate::One,
-    FloatPredicate::Olt,
-    FloatPredicate::Ole,
-    FloatPredicate::Ogt,
-    FloatPredicate::Oge,
-    FloatPredicate::Une,
-];
-
-const PRECISIONS: [DotPrecision; 5] =
-    [DotPrecision::Ieee, DotPrecision::Tf32, DotPrecision::Tf32x3, DotPrecision::Bf16x3, DotPrecision::Bf16x6];
-
-const ATOMICS: [AtomicOp; 10] = [
-    AtomicOp::Add,
-    AtomicOp::FAdd,
-    AtomicOp::Max,
-    AtomicOp::Min,
-    AtomicOp::UMax,
-    AtomicOp::UMin,
-    AtomicOp::And,
-    AtomicOp::Or,
-    AtomicOp::Xor,
-    AtomicOp::Exchange,
-];
-
-const ORDERS: [MemoryOrder; 4] = [MemoryOrder::Relaxed, MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcquireRelease];
-
-const SCOPES: [MemoryScope; 3] = [MemoryScope::Cta, MemoryScope::Gpu, MemoryScope::System];

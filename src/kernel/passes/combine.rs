@@ -169,7 +169,19 @@ mod tests {
 
     #[test]
     fn a_summed_product_becomes_a_dot_in_tf32() {
-        expect_test::expect![[""]].assert_eq(&combined(&text([16, 8, 32], "f32", [2, 0], 1)).unwrap());
+        expect_test::expect![[r#"
+            tt.func public @k(%p: !tt.ptr<f32>) {
+              %s = tt.load %p : !tt.ptr<f32>
+              %a = tt.splat %s : f32 -> tensor<16x8xf32>
+              %b = tt.splat %s : f32 -> tensor<8x32xf32>
+              %0 = arith.constant dense<0.000000e+00> : tensor<16x32xf32>
+              %r = tt.dot %a, %b, %0, inputPrecision = tf32 : tensor<16x8xf32> * tensor<8x32xf32> -> tensor<16x32xf32>
+              %base = tt.splat %p : !tt.ptr<f32> -> tensor<16x32x!tt.ptr<f32>>
+              tt.store %base, %r : tensor<16x32x!tt.ptr<f32>>
+              tt.return
+            }
+        "#]]
+        .assert_eq(&combined(&text([16, 8, 32], "f32", [2, 0], 1)).unwrap());
     }
 
     /// Each was tried with Triton 3.9.

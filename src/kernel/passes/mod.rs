@@ -30,7 +30,8 @@ use super::verify::{Verified, verify};
 use super::walk;
 use crate::diag::Result;
 
-/// Runs the passes once, in order. The result computes the same and faults the same.
+/// Runs the passes once, in order. The result computes the same and faults the same, but for lanes that exchange values
+/// across an operation which is dropped or shared: it is no barrier any more (A016).
 pub fn simplify(kernel: Verified<Kernel>) -> Result<Verified<Kernel>> {
     let mut kernel = kernel.into_inner();
     fold::fold(&mut kernel);

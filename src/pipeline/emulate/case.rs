@@ -7,7 +7,7 @@ use super::compare::compare;
 use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
+use crate::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
 use crate::kernel::{self, Kernel, Specialization, Target, Verified};
 use crate::launch::description::{Description, Expected};
 use crate::launch::entry;
@@ -49,23 +49,28 @@ pub struct Prepared {
 }
 
 /// The arguments of a description, and the kernel lowered for them.
-pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified<Kernel>)> {
+pub fn lowered(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified<Kernel>)> {
     let description = &case.description;
     let module = subject.module.clone();
     let function = entry::choose(&module, description.kernel.as_deref())?;
     let functions: Vec<&str> = entry::jitted(&module).iter().map(|f| f.name.as_str()).collect();
     let kwargs = case.config.as_ref().map_or(&[][..], |config| &config.kwargs);
     let sources = &mut subject.sources;
-    let mut computed = |scope: &Scope| config::heuristics(sources, &function.name, scope);
+    let compiled = subject.compiled.as_ref();
+    let mut computed = |scope: &Scope| match compiled {
+        Some(_) => Ok(Vec::new()),
+        None => config::heuristics(sources, &function.name, scope),
+    };
     let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
-    if let Some(kernel) = &subject.compiled {
+    if let Some(kernel) = compiled {
         compiled::agree(kernel, &resolved, description)?;
         return Ok((resolved, kernel.clone()));
     }
     let constexprs = kernel::constexpr_params(&module, &function.name)?;
     let plain = config::not_specialised(sources, function)?;
     let num_warps = case.config.as_ref().and_then(|config| config.num_warps).and_then(|n| u32::try_from(n).ok());
-    let target = Target { num_warps: num_warps.unwrap_or(Target::default().num_warps), ..Target::default() };
+    let device = Target::of(asked.target);
+    let target = Target { num_warps: num_warps.unwrap_or(device.num_warps), ..device };
     let spec = Specialization { args: resolved.specs(&constexprs, &plain), target };
     let kernel = kernel::compile_sources(sources, &function.name, &spec)?;
     Ok((resolved, kernel))
@@ -73,7 +78,7 @@ pub fn lowered(subject: &mut Subject, case: &Case) -> Result<(Resolved, Verified
 
 /// Lowers the kernel and fills memory.
 pub fn prepare(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<Prepared> {
-    let (resolved, kernel) = lowered(subject, case)?;
+    let (resolved, kernel) = lowered(asked, subject, case)?;
     let program = Program::compile(&kernel)?;
     let memory = memory(&resolved, &program, asked.seed)?;
     let args = program.kernel.params.iter().map(|param| {
@@ -142,6 +147,7 @@ pub fn options(asked: &Asked, cancel: &Cancel) -> Options {
         fuel: asked.fuel.unwrap_or(plain.fuel),
         memory: asked.memory.unwrap_or(plain.memory),
         cancel: Some(cancel.flag()),
+        checks: if asked.warnings { Checks::watchful() } else { plain.checks },
         ..plain
     }
 }
@@ -158,6 +164,7 @@ fn attempt(run: &mut Run, asked: &Asked, subject: &mut Subject, case: &Case, can
     let report = report?;
     run.programs = report.programs;
     run.instructions = report.instructions;
+    run.findings.extend(report.findings);
     let mut incomplete = Vec::new();
     for (at, param) in program.kernel.params.iter().enumerate().filter(|(at, _)| program.stores[*at]) {
         let Arg::Pointer(view) = &args[at] else { continue };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::ConfigChoice;
 use crate::diag::{Diagnostic, Result, codes};
-use crate::kernel::lower::decorators::{Config, Meta, decorators, heuristics as compute};
+use crate::kernel::lower::decorators::{Config, Decorators, Meta, decorators, heuristics as compute};
 use crate::kernel::{ArgSpec, Kernel, Sources, Verified};
 use crate::launch::description::Description;
 use crate::launch::resolve::{Scope, Value};
@@ -50,7 +50,8 @@ pub struct Case {
 /// U001 for a configuration that does not exist; what stops the evaluation of the list.
 pub fn cases(subject: &mut Subject, description: Description, choice: ConfigChoice) -> Result<Vec<Case>> {
     let kernel = description.kernel.clone().unwrap_or_default();
-    let found = decorators(&mut subject.sources, &kernel)?;
+    // What is compiled is so for one configuration.
+    let found = if subject.compiled.is_some() { Decorators::default() } else { decorators(&mut subject.sources, &kernel)? };
     let configs = found.autotune.map(|autotune| autotune.configs).unwrap_or_default();
     let said = |config: &Config| config.kwargs.iter().all(|(name, _)| description.args.iter().any(|given| given.name == *name));
     let chosen = match choice {

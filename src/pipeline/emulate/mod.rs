@@ -54,6 +54,8 @@ pub struct Asked {
     pub dense: bool,
     /// Count what runs cost.
     pub stats: bool,
+    /// Warnings of the emulator, too ([`crate::emulate::Checks::watchful`]).
+    pub warnings: bool,
 }
 
 /// Which configurations of `@triton.autotune` a run takes.
@@ -182,7 +184,7 @@ pub fn watch(
 /// The lowered kernel of each run, with the run's name.
 pub fn kernels(asked: &Asked) -> Outcome<Vec<(String, Verified<Kernel>)>> {
     let (mut subject, cases) = cases(asked)?;
-    let mut kernel = |case: &Case| Ok((case.description.name.clone(), case::lowered(&mut subject, case)?.1));
+    let mut kernel = |case: &Case| Ok((case.description.name.clone(), case::lowered(asked, &mut subject, case)?.1));
     cases.iter().map(&mut kernel).collect::<Result<_>>().map_err(super::one)
 }
 

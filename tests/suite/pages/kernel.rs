@@ -7,7 +7,7 @@
 use decompose::diag::render::render;
 use decompose::diag::{Diagnostic, Result};
 use decompose::dtype::{Carrier, DType};
-use decompose::emulate::{self, Arg, BufferId, Memory, Options, Program, View};
+use decompose::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
 use decompose::kernel::{self, ArgSpec, Specialization};
 use decompose::shape::{Shape, contiguous_strides};
 use decompose::source::SourceFile;
@@ -52,10 +52,13 @@ fn run(name: &str, text: &str) -> Result<Option<Diagnostic>> {
     words.next().unwrap().split(',').zip(&mut grid).for_each(|(n, g)| *g = n.parse().unwrap());
     let args: Vec<Arg> = words.map(|word| argument(word, &memory)).collect();
     let number = |key: &str| lines(key).first().map(|n| n.parse::<u64>().unwrap());
-    let mut options = Options::default();
+    let mut options = Options { checks: Checks::watchful(), ..Options::default() };
     options.fuel = number("fuel").unwrap_or(options.fuel);
     options.memory = number("memory").map_or(options.memory, |n| n as usize);
-    emulate::run(&program, &mut memory, grid, &args, &options)?;
+    let mut report = emulate::run(&program, &mut memory, grid, &args, &options)?;
+    if !report.findings.is_empty() {
+        return Ok(Some(report.findings.remove(0)));
+    }
     Ok(args.iter().find_map(|arg| match arg {
         Arg::Pointer(view) => emulate::coverage(&memory, view, options.checks),
         Arg::Int(_) | Arg::Float(_) => None,

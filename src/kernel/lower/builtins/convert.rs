@@ -28,11 +28,13 @@ fn cast<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
         // Nothing is converted, and nothing is asked of the rounding.
         Some(_) if input.ty.scalar == to => false,
         Some(mode @ ("rtne" | "rtz")) => {
-            if !(input.ty.scalar.is_float() && to.is_float() && to.bits() < input.ty.scalar.bits()) {
+            let narrows = input.ty.scalar.is_float() && to.is_float() && to.bits() < input.ty.scalar.bits();
+            // A cast that changes nothing is none, whatever its rounding.
+            if !narrows && input.ty.scalar != to {
                 let message = format!("fp_downcast_rounding with a cast of {} to {to}", input.ty.scalar);
                 return Err(lower.rejected(args.span, message));
             }
-            mode == "rtz"
+            narrows && mode == "rtz"
         }
         Some(mode) => return Err(lower.rejected(args.span, format!("fp_downcast_rounding \"{mode}\"; it is rtne or rtz"))),
     };

@@ -11,4 +11,4 @@ import triton.language as tl
 def lost(table_ptr, y_ptr):
     pid = tl.program_id(0)
     x_ptr = tl.load(table_ptr + pid).to(tl.pointer_type(tl.float32))
-    tl.store(y_ptr + pid, tl.load(x_ptr))
+    tl.store(y_ptr + pid, tl.load(x_ptr))  #~ A001

@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def shift(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    x = tl.where(offsets > 0, tl.load(x_ptr + offsets - 1), 0.0)
+    x = tl.where(offsets > 0, tl.load(x_ptr + offsets - 1), 0.0)  #~ A001
     tl.store(y_ptr + offsets, x)

@@ -10,4 +10,4 @@ import triton.language as tl
 def tile(x_ptr, y_ptr, M, N, B: tl.constexpr):
     x = tl.make_block_ptr(x_ptr, (M, N), (N, 1), (0, 0), (B, B), (1, 0))
     y = tl.make_block_ptr(y_ptr, (M, N), (N, 1), (0, 0), (B, B), (1, 0))
-    tl.store(y, tl.load(x, boundary_check=(1,), padding_option="zero"), boundary_check=(0, 1))
+    tl.store(y, tl.load(x, boundary_check=(1,), padding_option="zero"), boundary_check=(0, 1))  #~ A001

@@ -15,6 +15,6 @@ def product(a_ptr, b_ptr, c_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
     for start in range(0, K, BK):
         k = start + tl.arange(0, BK)
         a = tl.load(a_ptr + m[:, None] * K + k[None, :], mask=k[None, :] < K, other=0.0)
-        b = tl.load(b_ptr + k[:, None] * BN + n[None, :])
+        b = tl.load(b_ptr + k[:, None] * BN + n[None, :])  #~ A001
         acc = tl.dot(a, b, acc, input_precision="ieee")
     tl.store(c_ptr + m[:, None] * BN + n[None, :], acc)

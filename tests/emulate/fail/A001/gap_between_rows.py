@@ -10,5 +10,5 @@ import triton.language as tl
 def rows(x_ptr, y_ptr, stride, BM: tl.constexpr, BN: tl.constexpr):
     m = tl.arange(0, BM)
     n = tl.arange(0, BN)
-    x = tl.load(x_ptr + m[:, None] * stride + n[None, :])
+    x = tl.load(x_ptr + m[:, None] * stride + n[None, :])  #~ A001
     tl.store(y_ptr + m[:, None] * BN + n[None, :], x)

@@ -11,5 +11,5 @@ def tile(x_ptr, y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
     m = tl.arange(0, BM)
     n = tl.arange(0, BN)
     offsets = m[:, None] * N + n[None, :]
-    x = tl.load(x_ptr + offsets, mask=n[None, :] < N, other=0.0)
+    x = tl.load(x_ptr + offsets, mask=n[None, :] < N, other=0.0)  #~ A001
     tl.store(y_ptr + offsets, x, mask=(m[:, None] < M) & (n[None, :] < N))

@@ -13,5 +13,5 @@ def pad(x_ptr, y_ptr, H, W, BH: tl.constexpr, BW: tl.constexpr):
     h = r[:, None] - 1
     w = c[None, :] - 1
     inside = (h >= 0) & (h <= H) & (w >= 0) & (w < W)
-    x = tl.load(x_ptr + h * W + w, mask=inside, other=0.0)
+    x = tl.load(x_ptr + h * W + w, mask=inside, other=0.0)  #~ A001
     tl.store(y_ptr + r[:, None] * BW + c[None, :], x)

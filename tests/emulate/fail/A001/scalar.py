@@ -8,4 +8,4 @@ import triton.language as tl
 # launch: 1 x y 4
 @triton.jit
 def one(x_ptr, y_ptr, at):
-    tl.store(y_ptr, tl.load(x_ptr + at))
+    tl.store(y_ptr, tl.load(x_ptr + at))  #~ A001

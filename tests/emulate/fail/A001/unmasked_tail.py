@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def copy(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offsets)
+    x = tl.load(x_ptr + offsets)  #~ A001
     tl.store(y_ptr + offsets, x)

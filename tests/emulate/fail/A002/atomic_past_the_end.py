@@ -7,4 +7,4 @@ import triton.language as tl
 # launch: 1 y
 @triton.jit
 def counts(y_ptr):
-    tl.atomic_add(y_ptr + tl.arange(0, 16), 1)
+    tl.atomic_add(y_ptr + tl.arange(0, 16), 1)  #~ A002

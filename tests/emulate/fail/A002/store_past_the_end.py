@@ -8,4 +8,4 @@ import triton.language as tl
 @triton.jit
 def fill(y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(y_ptr + offsets, 1.0, mask=offsets < n)
+    tl.store(y_ptr + offsets, 1.0, mask=offsets < n)  #~ A002

@@ -9,4 +9,4 @@ import triton.language as tl
 @triton.jit
 def added(x_ptr, y_ptr, n):
     at = tl.arange(0, 8)
-    tl.atomic_add(y_ptr + at, tl.load(x_ptr + at, mask=at < n))
+    tl.atomic_add(y_ptr + at, tl.load(x_ptr + at, mask=at < n))  #~ A003

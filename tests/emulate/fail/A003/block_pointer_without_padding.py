@@ -10,4 +10,4 @@ import triton.language as tl
 def tail(x_ptr, y_ptr, n, B: tl.constexpr):
     x = tl.make_block_ptr(x_ptr, (n,), (1,), (0,), (B,), (0,))
     y = tl.make_block_ptr(y_ptr, (B,), (1,), (0,), (B,), (0,))
-    tl.store(y, tl.load(x, boundary_check=(0,)) * 2.0)
+    tl.store(y, tl.load(x, boundary_check=(0,)) * 2.0)  #~ A003

@@ -10,4 +10,4 @@ import triton.language as tl
 def total(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n)
-    tl.store(y_ptr, tl.sum(x, axis=0))
+    tl.store(y_ptr, tl.sum(x, axis=0))  #~ A003

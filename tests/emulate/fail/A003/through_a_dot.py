@@ -15,4 +15,4 @@ def product(a_ptr, b_ptr, c_ptr, M, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
     a = tl.load(a_ptr + m[:, None] * BK + k[None, :], mask=m[:, None] < M)
     b = tl.load(b_ptr + k[:, None] * BN + n[None, :])
     c = tl.dot(a, b, input_precision="ieee")
-    tl.store(c_ptr + m[:, None] * BN + n[None, :], c)
+    tl.store(c_ptr + m[:, None] * BN + n[None, :], c)  #~ A003

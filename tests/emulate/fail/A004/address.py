@@ -11,5 +11,5 @@ import triton.language as tl
 def gather(x_ptr, i_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     index = tl.load(i_ptr + offsets, mask=offsets < n)
-    x = tl.load(x_ptr + index)
+    x = tl.load(x_ptr + index)  #~ A004
     tl.store(y_ptr + offsets, x)

@@ -4,6 +4,7 @@ import triton.language as tl
 
 # compile: fill y_ptr=*f32 n=i32 BLOCK=16
 # buffer: y f32[40] empty
+#~ A006
 # launch: 2 y(5,8) 40
 @triton.jit
 def fill(y_ptr, n, BLOCK: tl.constexpr):

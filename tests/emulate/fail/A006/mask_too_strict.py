@@ -4,6 +4,7 @@ import triton.language as tl
 
 # compile: fill y_ptr=*f32 M=i32 N=i32 BM=4 BN=8
 # buffer: y f32[21] empty
+#~ A006
 # launch: 1 y(3,7) 3 7
 @triton.jit
 def fill(y_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):

@@ -7,4 +7,4 @@ import triton.language as tl
 # launch: 2,2 y
 @triton.jit
 def flag(y_ptr):
-    tl.store(y_ptr, 1.0)
+    tl.store(y_ptr, 1.0)  #~ A007

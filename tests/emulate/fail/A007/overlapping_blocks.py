@@ -9,4 +9,4 @@ import triton.language as tl
 def fill(y_ptr, n, step, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * step + tl.arange(0, BLOCK)
     value = tl.program_id(0) + offsets * 0.5
-    tl.store(y_ptr + offsets, value, mask=offsets < n)
+    tl.store(y_ptr + offsets, value, mask=offsets < n)  #~ A007

@@ -15,4 +15,4 @@ def relaxed(flag_ptr, x_ptr, y_ptr):
     else:
         while tl.atomic_add(flag_ptr, 0, sem="relaxed") == 0:
             pass
-        tl.store(y_ptr, tl.load(x_ptr))
+        tl.store(y_ptr, tl.load(x_ptr))  #~ A008

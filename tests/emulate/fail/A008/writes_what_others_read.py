@@ -10,4 +10,4 @@ def shift(x_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     right = tl.load(x_ptr + offsets + 1, mask=offsets < n - 1, other=0.0)
     tl.debug_barrier()
-    tl.store(x_ptr + offsets, right)
+    tl.store(x_ptr + offsets, right)  #~ A008

@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def split(x_ptr, y_ptr, groups, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + offsets // groups)
+    x = tl.load(x_ptr + offsets // groups)  #~ A009
     tl.store(y_ptr + offsets, x)

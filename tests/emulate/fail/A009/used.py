@@ -10,4 +10,4 @@ import triton.language as tl
 def divide(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets)
-    tl.store(y_ptr + offsets, 100 // x)
+    tl.store(y_ptr + offsets, 100 // x)  #~ A009

@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def accumulate(x_ptr, y_ptr, BM: tl.constexpr, BN: tl.constexpr):
     offsets = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-    y = tl.load(y_ptr + offsets)
+    y = tl.load(y_ptr + offsets)  #~ A010
     tl.store(y_ptr + offsets, y + tl.load(x_ptr + offsets))

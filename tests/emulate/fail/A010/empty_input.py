@@ -9,4 +9,4 @@ import triton.language as tl
 @triton.jit
 def copy(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets))
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets))  #~ A010

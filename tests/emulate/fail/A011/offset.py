@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def row(x_ptr, y_ptr, row, stride, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + (row * stride + offsets))
+    x = tl.load(x_ptr + (row * stride + offsets))  #~ A011
     tl.store(y_ptr + offsets, x)

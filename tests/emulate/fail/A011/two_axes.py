@@ -11,5 +11,5 @@ import triton.language as tl
 def tile(x_ptr, y_ptr, stride, BM: tl.constexpr, BN: tl.constexpr):
     m = tl.arange(0, BM)[:, None]
     n = tl.arange(0, BN)[None, :]
-    x = tl.load(x_ptr + (m * stride + n), mask=m * stride + n < 64, other=0.0)
+    x = tl.load(x_ptr + (m * stride + n), mask=m * stride + n < 64, other=0.0)  #~ A011
     tl.store(y_ptr + m * BN + n, x)

@@ -10,5 +10,5 @@ import triton.language as tl
 def checked(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets)
-    tl.device_assert(x < 12.0, "x is large")
+    tl.device_assert(x < 12.0, "x is large")  #~ A012
     tl.store(y_ptr + offsets, x)

@@ -8,4 +8,4 @@ import triton.language as tl
 @triton.jit
 def scatter(y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    tl.store(y_ptr + offsets % n, offsets * 0.5)
+    tl.store(y_ptr + offsets % n, offsets * 0.5)  #~ A013

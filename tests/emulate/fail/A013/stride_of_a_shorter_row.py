@@ -10,4 +10,4 @@ import triton.language as tl
 def rows(y_ptr, stride):
     m = tl.arange(0, 4)
     n = tl.arange(0, 8)
-    tl.store(y_ptr + m[:, None] * stride + n[None, :], m[:, None] * 10 + n[None, :])
+    tl.store(y_ptr + m[:, None] * stride + n[None, :], m[:, None] * 10 + n[None, :])  #~ A013

@@ -10,4 +10,4 @@ def last(y_ptr, BLOCK: tl.constexpr):
     m = tl.arange(0, BLOCK)
     n = tl.arange(0, BLOCK)
     value = m[:, None] + n[None, :] * 0.25
-    tl.store(y_ptr + m[:, None] * 0 + n[None, :], value, mask=m[:, None] > 5)
+    tl.store(y_ptr + m[:, None] * 0 + n[None, :], value, mask=m[:, None] > 5)  #~ A013

@@ -12,4 +12,4 @@ def scale(x_ptr, s_ptr, y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     s = tl.load(s_ptr + 3)
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets) * s)
-    tl.store(s_ptr + 3, s)
+    tl.store(s_ptr + 3, s)  #~ A014

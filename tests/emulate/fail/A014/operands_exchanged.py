@@ -11,4 +11,4 @@ def relu(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     v = tl.load(y_ptr + offsets, mask=mask)
-    tl.store(x_ptr + offsets, tl.maximum(v, 0.0), mask=mask)
+    tl.store(x_ptr + offsets, tl.maximum(v, 0.0), mask=mask)  #~ A014

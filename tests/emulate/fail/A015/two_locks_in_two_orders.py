@@ -14,7 +14,7 @@ def both(lock_ptr, count_ptr):
     tl.atomic_add(count_ptr, 1)
     while tl.atomic_add(count_ptr, 0) < 2:
         pass
-    while tl.atomic_cas(lock_ptr + 1 - pid, 0, 1) == 1:
+    while tl.atomic_cas(lock_ptr + 1 - pid, 0, 1) == 1:  #~ A015
         pass
     tl.atomic_xchg(lock_ptr + 1 - pid, 0)
     tl.atomic_xchg(lock_ptr + pid, 0)

@@ -10,4 +10,4 @@ import triton.language as tl
 def turned(x_ptr, y_ptr):
     at = tl.arange(0, 16)
     tl.store(x_ptr + at, at * 0.5)
-    tl.store(y_ptr + at, tl.load(x_ptr + 15 - at))
+    tl.store(y_ptr + at, tl.load(x_ptr + 15 - at))  #~ A016

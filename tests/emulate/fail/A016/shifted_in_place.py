@@ -10,4 +10,4 @@ import triton.language as tl
 def shift(x_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < n)
-    tl.store(x_ptr + at + 1, x, mask=at < n)
+    tl.store(x_ptr + at + 1, x, mask=at < n)  #~ A016

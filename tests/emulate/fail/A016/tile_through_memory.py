@@ -13,4 +13,4 @@ def through(x_ptr, t_ptr, y_ptr):
     straight = m[:, None] * 8 + m[None, :]
     across = m[None, :] * 8 + m[:, None]
     tl.store(t_ptr + straight, tl.load(x_ptr + straight))
-    tl.store(y_ptr + straight, tl.load(t_ptr + across))
+    tl.store(y_ptr + straight, tl.load(t_ptr + across))  #~ A016

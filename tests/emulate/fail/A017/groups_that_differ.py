@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def groups(x_ptr, y_ptr):
     at = tl.arange(0, 16)
-    group = tl.max_constancy(at // 2, 4)
+    group = tl.max_constancy(at // 2, 4)  #~ A017
     tl.store(y_ptr + at, tl.load(x_ptr + group))

@@ -8,4 +8,4 @@ import triton.language as tl
 @triton.jit
 def shifted(x_ptr):
     at = tl.arange(0, 16)
-    tl.store(tl.multiple_of(x_ptr + 1 + at, 16), 1.0)
+    tl.store(tl.multiple_of(x_ptr + 1 + at, 16), 1.0)  #~ A017

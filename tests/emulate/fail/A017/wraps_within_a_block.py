@@ -9,5 +9,5 @@ import triton.language as tl
 @triton.jit
 def wrapped(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    row = tl.max_contiguous(tl.multiple_of(at % n, BLOCK), BLOCK)
+    row = tl.max_contiguous(tl.multiple_of(at % n, BLOCK), BLOCK)  #~ A017
     tl.store(y_ptr + at, tl.load(x_ptr + row))

@@ -7,6 +7,6 @@ import triton.language as tl
 # launch: 1 x 3
 @triton.jit
 def assumed(x_ptr, n):
-    tl.assume(n >= 16)
+    tl.assume(n >= 16)  #~ A018
     at = tl.arange(0, 16)
     tl.store(x_ptr + at, 1.0, mask=at < n)

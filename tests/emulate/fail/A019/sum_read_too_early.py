@@ -10,5 +10,5 @@ import triton.language as tl
 @triton.jit
 def totals(x_ptr, y_ptr, z_ptr):
     at = tl.program_id(0) * 4 + tl.arange(0, 4)
-    tl.atomic_add(y_ptr, tl.sum(tl.load(x_ptr + at)), sem="relaxed")
+    tl.atomic_add(y_ptr, tl.sum(tl.load(x_ptr + at)), sem="relaxed")  #~ A019
     tl.store(z_ptr + tl.program_id(0), tl.load(y_ptr) * 0.0)

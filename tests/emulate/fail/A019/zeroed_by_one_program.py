@@ -12,4 +12,4 @@ def counts(x_ptr, y_ptr):
     at = tl.arange(0, 8)
     if tl.program_id(0) == 0:
         tl.store(y_ptr + at, 0)
-    tl.atomic_add(y_ptr + at, tl.load(x_ptr + at))
+    tl.atomic_add(y_ptr + at, tl.load(x_ptr + at))  #~ A019

@@ -9,4 +9,4 @@ import triton.language as tl
 @triton.jit
 def words(b_ptr, y_ptr):
     word = (b_ptr + 2).to(tl.pointer_type(tl.int32))
-    tl.store(y_ptr, tl.load(word))
+    tl.store(y_ptr, tl.load(word))  #~ A020

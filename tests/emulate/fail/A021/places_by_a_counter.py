@@ -8,7 +8,7 @@ import triton.language as tl
 # buffer: y f32[6] zeros
 # launch: 6 x next y
 @triton.jit
-def compact(x_ptr, next_ptr, y_ptr):
+def compact(x_ptr, next_ptr, y_ptr):  #~ A021
     x = tl.load(x_ptr + tl.program_id(0))
     if x > 2.0:
         at = tl.atomic_add(next_ptr, 1)

@@ -11,4 +11,4 @@ def mean(x_ptr, y_ptr, n):
     at = tl.arange(0, 8)
     x = tl.load(x_ptr + at, mask=at < n, other=0.0)
     total = tl.sum(x)
-    tl.store(y_ptr + at, (x + 1.0) / total)
+    tl.store(y_ptr + at, (x + 1.0) / total)  #~ A022

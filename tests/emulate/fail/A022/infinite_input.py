@@ -9,4 +9,4 @@ import triton.language as tl
 @triton.jit
 def scaled(x_ptr, y_ptr):
     at = tl.arange(0, 4)
-    tl.store(y_ptr + at, tl.load(x_ptr + at) * 2.0)
+    tl.store(y_ptr + at, tl.load(x_ptr + at) * 2.0)  #~ A022

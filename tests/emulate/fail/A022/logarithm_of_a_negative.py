@@ -10,5 +10,5 @@ import triton.language as tl
 def logarithms(x_ptr, y_ptr):
     at = tl.program_id(0) * 8 + tl.arange(0, 8)
     x = tl.load(x_ptr + at)
-    scaled = tl.log(x) * 0.5
+    scaled = tl.log(x) * 0.5  #~ A022
     tl.store(y_ptr + at, scaled + 1.0)

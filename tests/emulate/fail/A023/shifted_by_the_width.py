@@ -9,4 +9,4 @@ import triton.language as tl
 @triton.jit
 def bits(x_ptr, y_ptr):
     at = tl.arange(0, 64)
-    tl.store(y_ptr + at, 1024 >> tl.load(x_ptr + at))
+    tl.store(y_ptr + at, 1024 >> tl.load(x_ptr + at))  #~ A023

@@ -9,6 +9,6 @@ import triton.language as tl
 @triton.jit
 def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
+    mask = at < n  #~ A025
     x = tl.load(x_ptr + at)
     tl.store(y_ptr + at, x)

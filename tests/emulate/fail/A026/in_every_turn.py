@@ -12,4 +12,4 @@ def sums(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     total = tl.zeros((BLOCK,), tl.float32)
     for i in range(n):
         total += tl.load(x_ptr + i * BLOCK + at)
-        tl.store(y_ptr + at, total)
+        tl.store(y_ptr + at, total)  #~ A026

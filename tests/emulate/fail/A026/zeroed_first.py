@@ -11,4 +11,4 @@ def scatter(x_ptr, y_ptr):
     at = tl.arange(0, 16)
     tl.store(y_ptr + at, at * 0.0)
     tl.debug_barrier()
-    tl.store(y_ptr + tl.load(x_ptr + at, mask=at < 8, other=0), 1.0, mask=at < 8)
+    tl.store(y_ptr + tl.load(x_ptr + at, mask=at < 8, other=0), 1.0, mask=at < 8)  #~ A026

@@ -9,6 +9,6 @@ import triton.language as tl
 @triton.jit
 def big(y_ptr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
-    x = tl.exp(offsets * 0.001)
+    x = tl.exp(offsets * 0.001)  #~ L002
     y = tl.sqrt(x)
     tl.store(y_ptr + offsets, x + y)
