@@ -105,7 +105,7 @@ fn an_undecided_branch_leaves_nothing_decided() {
     let body = "x = tl.load(x_ptr)\nif tl.exp(x) > 1.0:\n    tl.store(out_ptr, x)\nelse:\n    tl.store(out_ptr + 1, x)";
     let (_, errors, bounds) = run(body, &x, &x, 4, 1);
     assert!(errors.iter().all(|&e| e == f64::INFINITY));
-    assert_eq!(bounds.notes, ["line 8: a branch hangs on a value within its error"]);
+    assert_eq!(bounds.notes, ["line 9: a branch hangs on a value within its error"]);
 }
 
 #[test]
