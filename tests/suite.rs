@@ -22,6 +22,8 @@ mod lint;
 mod irregular;
 #[path = "light/mod.rs"]
 mod light;
+#[path = "suite/mended.rs"]
+mod mended;
 #[path = "suite/only.rs"]
 mod only;
 #[path = "suite/operators.rs"]

@@ -55,7 +55,7 @@ def pointer_params(kernel, helpers, memo):
             continue
         name = last(node)
         root = dotted(node).split(".")[0] if dotted(node) else None
-        if name in ACCESSES and root in ("tl", "triton", "language"):
+        if name in ACCESSES and root in ("tl", "triton", "language", "make_tensor_descriptor", "make_block_ptr"):
             where = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg in ("pointer", "base")), None)
             if where is not None:
                 found |= bases(where)
@@ -141,7 +141,7 @@ def guess_constexpr(kernel, name, attempt):
         return {"f32": "tl.float32", "f16": "tl.float16", "bf16": "tl.bfloat16", "f64": "tl.float64"}.get(attempt["float"], "tl.int32")
     if re.search(r"input_precision|PRECISION|dot_prec", name):
         return "'ieee'"
-    if re.search(r"activation|^act(_|$)|^ACT", name):
+    if re.search(r"activation|^act(_|$)|^ACT(_|$|IV)", name):
         return "''"
     if FLAG.search(name):
         return attempt["flags"]
@@ -344,5 +344,6 @@ ATTEMPTS = [
         ("f32", False, 1, 32, True, False, False),
         ("u8", True, 32, 32, True, False, True),
         ("f64", True, 64, 32, True, False, True),
+        ("bf16", False, 256, 64, True, False, True),
     ]
 ]

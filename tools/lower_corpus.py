@@ -36,6 +36,10 @@ def ask(binary, requests):
     return answers
 
 
+def place(kernel):
+    return (kernel.library, str(kernel.path.relative_to(kernel.root)), kernel.name)
+
+
 def construct(message):
     """A message without what differs from kernel to kernel."""
     return re.sub(r"\d+", "N", re.sub(r"`[^`]*[(\n][^`]*`", "`…`", message))
@@ -67,7 +71,9 @@ def main():
     if options.again:
         before = json.loads(pathlib.Path(options.again).read_text())
         failed = {(e["library"], e["file"], e["kernel"]) for e in before if not e["ok"]}
-        waiting = [k for k in waiting if (k.library, str(k.path.relative_to(k.root)), k.name) in failed]
+        known = {(e["library"], e["file"], e["kernel"]): e["args"] for e in before if e["ok"]}
+        lowered_with.update((id(k), known[place(k)]) for k in waiting if place(k) in known)
+        waiting = [k for k in waiting if place(k) in failed]
     for attempt in ATTEMPTS:
         requests = [
             {"file": str(k.path), "entry": k.name, "args": specification(k, helpers_of[k.library], memo, attempt), "program": options.emulator}
@@ -100,7 +106,7 @@ def main():
             why[(code, best)] += 1
         else:
             good[kernel.library] += 1
-            entry["args"] = lowered_with[id(kernel)]
+            entry["args"] = lowered_with.get(id(kernel))
             if id(kernel) in not_run:
                 entry["emulator"] = not_run[id(kernel)]
                 cannot[(not_run[id(kernel)]["code"], construct(not_run[id(kernel)]["message"]))] += 1

@@ -107,6 +107,14 @@ class Late(Exception):
     pass
 
 
+stopped = []
+
+
+def enough(*_):
+    """Asked to end, the script says what it has found so far."""
+    stopped.append(True)
+
+
 def late(*_):
     raise Late("no answer within the time limit")
 
@@ -172,19 +180,23 @@ def compile_it(function, args):
     backend.make_ttir(module, {}, options, 90) if hasattr(backend, "make_ttir") else None
 
 
-def apart(work):
-    """What stops a piece of work, done in a process of its own: the compiler may end the one that it runs in."""
+def apart(root, entry):
+    """How far a kernel comes and what stops it there, in a process of its own: imports and the compiler may end theirs."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        told = ""
+        stage, told = "import", ""
         try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.alarm(60)
-            work()
+            function = function_of(root, entry["file"], entry["kernel"])
+            os.write(writer, b"had ")
+            stage = "compile"
+            compile_it(function, entry["args"])
         except BaseException as error:
             told = construct(error) or type(error).__name__
-        os.write(writer, b"!" + told.encode()[:4000])
+        os.write(writer, f"{stage} {told}".encode()[:4000])
         os._exit(0)
     os.close(writer)
     told = b""
@@ -192,9 +204,11 @@ def apart(work):
         told += piece
     os.close(reader)
     os.waitpid(child, 0)
-    if not told:
-        return "the compiler ends its process"
-    return told[1:].decode(errors="replace") or None
+    told = told.decode(errors="replace")
+    if told in ("", "had "):
+        return "import" if not told else "compile", "it ends its process"
+    stage, _, why = told.removeprefix("had ").partition(" ")
+    return stage, why or None
 
 
 def construct(error):
@@ -220,21 +234,17 @@ def main():
     sys.meta_path.append(Missing())
     signal.signal(signal.SIGALRM, late)
     count, told, disagreements = collections.Counter(), [], []
+    signal.signal(signal.SIGTERM, enough)
     for entry in entries:
-        if count["asked"] == options.sample:
+        if stopped or count["asked"] == options.sample:
             break
         root = roots[entry["library"]]
-        try:
-            signal.alarm(60)
-            function = function_of(root, entry["file"], entry["kernel"])
-        except BaseException as error:
+        stage, theirs = apart(root, entry)
+        if stage == "import":
             count["not to be had"] += 1
-            told.append(f"{entry['library']}: {construct(error)}")
+            told.append(f"{entry['library']}: {theirs}")
             continue
-        finally:
-            signal.alarm(0)
         count["asked"] += 1
-        theirs = apart(lambda: compile_it(function, entry["args"]))
         ours = None if entry["ok"] else f"{entry['code']} {entry['construct']}"
         verdict = {(True, True): "both", (False, False): "neither", (True, False): "only ours", (False, True): "only Triton's"}
         verdict = verdict[ours is None, theirs is None]

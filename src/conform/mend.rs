@@ -3,7 +3,7 @@
 //! A mutation of a wrong program that makes it right is where its fault is, or as good (mutation-based fault
 //! localisation: Papadakis & Le Traon 2015). Statements are tried in the order of suspicion and then of the text
 //! ([`edits`]); an edit counts only where the kernel then holds in every pass, so that what is said of it was seen. Nothing
-//! of the emitted text is known here. A kernel is tried at the smallest shapes at which it fails, and the edit that
+//! of the emitted text is known here. A large kernel is tried at the smallest shapes at which it fails, and the edit that
 //! mends it there must mend it at its own.
 //!
 //! Not found: slips that take two edits, or that left out what is written nowhere else; a line that makes up for the
@@ -27,13 +27,13 @@ use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
 use crate::syntax::parse_module;
 use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
-use edits::{Edit, Names};
+use edits::{Edit, Likely, Names};
 
 /// Elements times edits that are tried at most.
 const BUDGET: usize = 1 << 22;
 
-/// Edits that are tried at most, and of a launch that is tried at all at least.
-const TRIALS: (usize, usize) = (64, 512);
+/// Edits that are tried: of a launch that is tried at all at least, and at most.
+const TRIALS: (usize, usize) = (64, 768);
 
 /// Instructions that one program of a trial may execute.
 const FUEL: u64 = 1 << 20;
@@ -50,13 +50,15 @@ pub fn explained(
     let values = [&codes::HAS_NAN, &codes::ALL_ZERO, &codes::VALUE_MISMATCH];
     let module = subject.modules.ast(&module_name(&subject.manifest.kernels[launch.kernel].file));
     let (true, Some(module)) = (values.contains(&found.code), module) else { return found };
-    let there = small.and_then(|small| Some((small, small.launches.first()?)));
+    let own: usize = launch.operands.iter().map(|operand| operand.entry.storage).sum();
+    let there = small.filter(|_| own * TRIALS.0 > BUDGET).and_then(|small| Some((small, small.launches.first()?)));
     let (tried, at) = there.unwrap_or((subject, launch));
-    let Some(mended) = first(tried, executor, at, &found) else { return found };
-    if small.is_some() && !holds(subject, executor, launch, &mended.edit.apply(&module.file)) {
-        return found;
+    // What mends it at small shapes may be no mending at its own.
+    let confirmed = |edit: &Edit| there.is_none() || holds(subject, executor, launch, &edit.apply(&module.file));
+    match first(tried, executor, at, &found, &confirmed) {
+        Some(mended) => told(found, module, &mended),
+        None => found,
     }
-    told(found, module, &mended)
 }
 
 /// A statement and the edit of it.
@@ -90,7 +92,13 @@ fn told(mut found: Diagnostic, module: &Module, mended: &Mended) -> Diagnostic {
 }
 
 /// The first edit with which the launch holds.
-fn first(subject: &Subject, executor: &Executor, launch: &Launch, found: &Diagnostic) -> Option<Mended> {
+fn first(
+    subject: &Subject,
+    executor: &Executor,
+    launch: &Launch,
+    found: &Diagnostic,
+    confirmed: &dyn Fn(&Edit) -> bool,
+) -> Option<Mended> {
     let kernel = &subject.manifest.kernels[launch.kernel];
     let module = subject.modules.ast(&module_name(&kernel.file))?;
     let elements: usize = launch.operands.iter().map(|operand| operand.entry.storage).sum();
@@ -110,14 +118,16 @@ fn first(subject: &Subject, executor: &Executor, launch: &Launch, found: &Diagno
     ordered.sort_by_key(suspected);
     let edits = ordered.into_iter().flat_map(|stmt| {
         let all = edits::edits(&module.file, stmt, &names).into_iter();
-        all.map(move |edit| Mended { statement: header(stmt), edit })
+        all.map(move |(likely, edit)| (likely, Mended { statement: header(stmt), edit }))
     });
-    for mended in edits.take(trials) {
+    let mut edits: Vec<(Likely, Mended)> = edits.collect();
+    edits.sort_by_key(|(likely, _)| *likely);
+    for (_, mended) in edits.into_iter().take(trials) {
         if executor.cancel().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return None;
         }
         let text = mended.edit.apply(&module.file);
-        if filter.passes(subject, executor, launch, &text) && holds(subject, executor, launch, &text) {
+        if filter.passes(subject, executor, launch, &text) && holds(subject, executor, launch, &text) && confirmed(&mended.edit) {
             return Some(mended);
         }
     }

@@ -251,6 +251,9 @@ fn check_arguments(program: &Program, memory: &Memory, args: &[Arg]) -> diag::Re
                     ));
                 }
                 let extent = Extent::new(view);
+                if view.pointer > buffer.lanes.len() {
+                    return mismatch(format!("`{}` points beyond its buffer {}", param.name, buffer.name));
+                }
                 if extent.lo <= extent.hi && (extent.lo < 0 || extent.hi as usize >= buffer.lanes.len()) {
                     return mismatch(format!("the view of `{}` leaves its buffer {}", param.name, buffer.name));
                 }

@@ -22,7 +22,7 @@ use crate::syntax::{Constant, ast};
 use crate::tensor::Tensor;
 
 /// Bytes that all tensors of a run may take, as the emulator holds them.
-pub const TENSOR_BYTES: usize = 4 << 30;
+pub const TENSOR_BYTES: usize = 2 << 30;
 
 /// A tensor argument: a view of a buffer.
 #[derive(Clone, Debug)]

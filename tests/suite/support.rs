@@ -69,7 +69,7 @@ pub fn decompose(options: &Options) -> Report {
 
 /// Verifies a suite again, or the part of it that a filter names.
 pub fn verification(suite: &Path, only: Option<&str>) -> pipeline::Outcome<Report> {
-    let asked = Verification { only: only.map(str::to_owned), jobs: 2, ..Verification::default() };
+    let asked = Verification { only: only.map(str::to_owned), jobs: 2, mends: false, ..Verification::default() };
     pipeline::verify(suite, &asked, &Silent, &Cancel::default())
 }
 

@@ -1,10 +1,10 @@
 //! Small edits of one statement that might undo a slip in it: another operator, bound, constant, name or function, a
 //! term left out, operands exchanged.
 //!
-//! Syntax alone decides what is proposed; whether an edit means anything is found by running it. None adds what is not
-//! written anywhere: a mask's missing term, a lost statement.
+//! Syntax alone decides what is proposed; whether an edit means anything is found by running it. Little is added that is not
+//! written: a sign, a square, a divisor; no mask's missing term, no lost statement.
 
-use crate::conform::diagnose::called;
+use crate::conform::diagnose::{called, header};
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, Stmt, StmtKind};
 use crate::syntax::walk::{each_expr, own_exprs};
@@ -54,9 +54,22 @@ impl Names {
 
 const MINUS_INFINITY: &str = "float(\"-inf\")";
 
+/// Kinds of edits, the likelier first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likely {
+    /// Another operator, bound, constant or function; something left out.
+    Changed,
+    /// Another size, attribute or stride.
+    Size,
+    /// Something put in.
+    Added,
+    /// Another variable.
+    Variable,
+}
+
 /// The edits of a statement, blocks inside it excepted.
-pub fn edits(file: &SourceFile, stmt: &Stmt, names: &Names) -> Vec<Edit> {
-    let mut found = Vec::new();
+pub fn edits(file: &SourceFile, stmt: &Stmt, names: &Names) -> Vec<(Likely, Edit)> {
+    let mut found = Found { list: Vec::new() };
     let targets: Vec<Span> = match &stmt.kind {
         StmtKind::Assign { targets, .. } => targets.iter().map(|t| t.span).collect(),
         StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => {
@@ -72,12 +85,65 @@ pub fn edits(file: &SourceFile, stmt: &Stmt, names: &Names) -> Vec<Edit> {
         });
     }
     assignment(file, stmt, &mut found);
-    found.retain(|edit| file.slice(edit.span) != edit.text);
-    found
+    added(file, stmt, names, &mut found);
+    found.list.retain(|(_, edit)| file.slice(edit.span) != edit.text);
+    found.list
+}
+
+/// Edits as they are found.
+struct Found {
+    list: Vec<(Likely, Edit)>,
+}
+
+impl Found {
+    fn push(&mut self, edit: Edit) {
+        self.list.push((Likely::Changed, edit));
+    }
+
+    fn extend(&mut self, edits: impl IntoIterator<Item = Edit>) {
+        edits.into_iter().for_each(|edit| self.push(edit));
+    }
+}
+
+/// A factor, divisor, square or sign that a statement about values may lack, and a step of an index that is taken apart.
+fn added(file: &SourceFile, stmt: &Stmt, names: &Names, found: &mut Found) {
+    let text = file.slice(header(stmt));
+    let mut put = |span: Span, text: String| found.list.push((Likely::Added, Edit::new(span, text)));
+    let exprs = own_exprs(stmt);
+    let decodes = text.contains("//") || text.contains('%');
+    for expr in &exprs {
+        each_expr(expr, &mut |e| match &e.kind {
+            ExprKind::Binary(BinaryOp::FloorDiv | BinaryOp::Mod, a, _) if a.as_name().is_some() => {
+                for size in &names.sizes {
+                    put(a.span, format!("{} // {size}", file.slice(a.span)));
+                    put(e.span, format!("{} % {size}", file.slice(e.span)));
+                }
+            }
+            ExprKind::Binary(BinaryOp::Mul, a, _) if !decodes && !text.contains("_ptr") => {
+                let a = (a.span, grouped(file, a));
+                put(a.0, format!("-{}", a.1));
+                names.sizes.iter().for_each(|size| put(a.0, format!("{} / {size}", a.1)));
+            }
+            _ => {}
+        });
+    }
+    let value = match &stmt.kind {
+        StmtKind::Assign { value, .. } | StmtKind::AugAssign { value, .. } => value,
+        _ => return,
+    };
+    if let Some(name) = value.as_name() {
+        put(value.span, format!("{name} * {name}"));
+        put(value.span, format!("-{name}"));
+        for other in names.bound.iter().chain(&names.loaded).filter(|other| *other != name) {
+            put(value.span, format!("tl.div_rn({name}, {other})"));
+            put(value.span, format!("{name} * {other}"));
+            put(value.span, format!("{name} + {other}"));
+        }
+    }
 }
 
 /// `=` for `+=` and back, `-=` for `+=`.
-fn assignment(file: &SourceFile, stmt: &Stmt, found: &mut Vec<Edit>) {
+fn assignment(file: &SourceFile, stmt: &Stmt, found: &mut Found) {
     let (target, value, signs): (&Expr, &Expr, &[(&str, &str)]) = match &stmt.kind {
         StmtKind::Assign { targets, value } => match &targets[..] {
             [target] if target.as_name().is_some() => (target, value, &[("=", "+=")]),
@@ -91,7 +157,7 @@ fn assignment(file: &SourceFile, stmt: &Stmt, found: &mut Vec<Edit>) {
     found.extend(signs.iter().filter_map(|(from, to)| between(file, target, value, from, to)));
 }
 
-fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Vec<Edit>) {
+fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Found) {
     let text = |e: &Expr| file.slice(e.span).to_owned();
     let mut put = |text: String| found.push(Edit::new(e.span, text));
     match &e.kind {
@@ -105,7 +171,11 @@ fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Vec<Edit>)
             }
             put(format!("(-{value:?})"));
         }
-        ExprKind::Name(name) => names.others(name).for_each(|other| put(other.clone())),
+        ExprKind::Name(name) => {
+            let size = names.sizes.contains(name) || names.strides.contains(name);
+            let likely = if size { Likely::Size } else { Likely::Variable };
+            found.list.extend(names.others(name).map(|other| (likely, Edit::new(e.span, other.clone()))));
+        }
         ExprKind::Unary(_, inner) => put(grouped(file, inner)),
         ExprKind::Compare { left, rest } => {
             let [(op, right)] = &rest[..] else { return };
@@ -119,7 +189,7 @@ fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Vec<Edit>)
                 CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn => &[],
             };
             found.extend(signs.iter().filter_map(|(from, to)| between(file, left, right, from, to)));
-            if !matches!(right.kind, ExprKind::Int(_)) {
+            if !counts(right) {
                 found.push(Edit::new(right.span, format!("{} + 1", text(right))));
                 found.push(Edit::new(right.span, format!("{} - 1", text(right))));
             }
@@ -149,7 +219,7 @@ fn expression(file: &SourceFile, e: &Expr, names: &Names, found: &mut Vec<Edit>)
 }
 
 /// Another function, arguments exchanged, an argument for the whole.
-fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut Vec<Edit>) {
+fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut Found) {
     let name = called(func);
     let others: &[&str] = match name.as_str() {
         "maximum" => &["minimum"],
@@ -198,7 +268,7 @@ fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut
         }
         ("range" | "static_range", args) => {
             // The last of `range(n)`, `range(first, end)` and `range(first, end, step)` that is no step.
-            if let Some(end) = args.get(usize::from(args.len() > 1)) {
+            if let Some(end) = args.get(usize::from(args.len() > 1)).filter(|end| !counts(end)) {
                 found.push(Edit::new(end.span, format!("{} + 1", grouped(file, end))));
                 found.push(Edit::new(end.span, format!("{} - 1", grouped(file, end))));
             }
@@ -211,6 +281,15 @@ fn call(file: &SourceFile, (e, func, args): (&Expr, &Expr, &[Expr]), found: &mut
             found.push(Edit::new(value.span, format!("tl.where({text} < 0, 0.0, {text})")));
         }
         _ => {}
+    }
+}
+
+/// Whether a number that is added or taken away stands there already, and has edits of its own.
+fn counts(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Int(_) => true,
+        ExprKind::Binary(BinaryOp::Add | BinaryOp::Sub, _, b) => matches!(b.kind, ExprKind::Int(_)),
+        _ => false,
     }
 }
 
@@ -247,7 +326,7 @@ mod tests {
         let name = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
         let strides = name(&["x_stride_h", "x_stride_w", "y_stride_h"]);
         let names = Names { sizes: name(&["K", "N"]), strides, loaded: name(&["left", "right"]), bound: name(&["acc"]) };
-        edits(&file, &module.body[0], &names).iter().map(|edit| edit.apply(&file)).collect()
+        edits(&file, &module.body[0], &names).iter().map(|(_, edit)| edit.apply(&file)).collect()
     }
 
     #[test]
@@ -265,6 +344,11 @@ mod tests {
             ("y = x.to(tl.float16)", "y = x"),
             ("best = tl.zeros((4, 4), dtype=tl.float32)", "best = tl.full((4, 4), float(\"-inf\"), dtype=tl.float32)"),
             ("acc = tl.dot(a, b)", "acc += tl.dot(a, b)"),
+            ("total += left", "total += left * left"),
+            ("y = total", "y = tl.div_rn(total, acc)"),
+            ("b = BIAS + ALPHA * total", "b = BIAS + ALPHA / N * total"),
+            ("y = x * tl.exp(B * tl.log(b))", "y = x * tl.exp(-B * tl.log(b))"),
+            ("r = gk % K", "r = gk // N % K"),
             ("tl.store(y_ptr, acc)", "tl.store(y_ptr, tl.where(acc < 0, 0.0, acc))"),
         ] {
             let all = proposed(line);

@@ -196,7 +196,7 @@ pub fn for_each_run<E>(
         }
         let start = term.at(i);
         let mut n = 1;
-        while i + n < to && lanes.is_none_or(|l| l[i + n] != 0) && term.at(i + n) == start + n as i64 {
+        while i + n < to && lanes.is_none_or(|l| l[i + n] != 0) && term.at(i + n) == start.wrapping_add(n as i64) {
             n += 1;
         }
         visit(base.wrapping_add(start), n, i)?;

@@ -130,7 +130,7 @@ impl Machine<'_> {
                 None => report.lines_gathered += 1,
             }
             for_each_run(base, &resolved.terms[inner], range, active, |start, len, from| {
-                let end = start + len as i64 - 1;
+                let end = start.saturating_add(len as i64 - 1);
                 if !resolved.inside && bounds && !extent.contains_range(start, end) {
                     for at in start..=end {
                         if !extent.contains(at) {

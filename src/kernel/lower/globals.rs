@@ -25,14 +25,14 @@ impl<'a> Lower<'a, '_> {
             return self.global_value(span, module, name, global).map(Some);
         }
         let Some(stars) = modules.names(module).get(STAR) else { return Ok(None) };
-        self.from_stars(span, module, name, stars)
+        self.starred(span, module, name, stars)
     }
 
     /// A name that `from m import *` may bring.
-    fn from_stars(&mut self, span: Span, module: usize, name: &str, stars: &Global<'a>) -> Result<Option<Val<'a>>> {
+    fn starred(&mut self, span: Span, module: usize, name: &str, stars: &Global<'a>) -> Result<Option<Val<'a>>> {
         match stars {
-            Global::Either(first, second) => match self.from_stars(span, module, name, first)? {
-                None => self.from_stars(span, module, name, second),
+            Global::Either(first, second) => match self.starred(span, module, name, first)? {
+                None => self.starred(span, module, name, second),
                 found => Ok(found),
             },
             Global::Member { module: from, .. } => match self.modules.find(module, from) {

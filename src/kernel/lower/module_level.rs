@@ -285,7 +285,10 @@ impl<'a> Lower<'a, '_> {
             if rows.len().saturating_mul(items.len()) > MAX_ITEMS {
                 return Err(self.unsupported(span, format!("a list of more than {MAX_ITEMS} items")));
             }
-            rows = rows.iter().flat_map(|row| items.iter().map(|item| [row.as_slice(), &[item.clone()]].concat())).collect();
+            rows = rows
+                .iter()
+                .flat_map(|row| items.iter().map(|item| [row.as_slice(), std::slice::from_ref(item)].concat()))
+                .collect();
         }
         Ok(Val::Tuple(rows.into_iter().map(Val::Tuple).collect()))
     }

@@ -296,7 +296,7 @@ impl<'t> Parser<'t> {
         let base = self.values[region.base.0 as usize].ty.elem;
         let mut ptr = self.emit(InstKind::Splat(region.base), Type::block(base, &region.block), span, insts);
         let mut mask: Option<Value> = None;
-        for axis in 0..rank {
+        for (axis, &is_checked) in checked.iter().enumerate().take(rank) {
             let size = region.block[axis];
             let line = |elem| Type::block(elem, &[size]);
             let range = self.emit(InstKind::MakeRange { start: 0, end: size as i32 }, line(Elem::I32), span, insts);
@@ -309,7 +309,7 @@ impl<'t> Parser<'t> {
             let term = self.emit(InstKind::Int(IntBinary::Mul, index, stride), line(Elem::I64), span, insts);
             let term = self.spread(term, axis, &region.block, span, insts);
             ptr = self.emit(InstKind::AddPtr { ptr, offset: term }, Type::block(base, &region.block), span, insts);
-            if checked[axis] {
+            if is_checked {
                 let zero = self.emit(InstKind::Constant(Literal::Int(0)), line(Elem::I64), span, insts);
                 let from = self.emit(InstKind::CompareInt(IntPredicate::GeS, index, zero), line(Elem::I1), span, insts);
                 let bound = self.wide(region.shape[axis], span, insts);

@@ -21,7 +21,7 @@ pub struct Array {
 pub type Result<T> = std::result::Result<T, String>;
 
 /// Elements that an intermediate may have.
-const LARGEST: usize = 1 << 28;
+const LARGEST: usize = 1 << 27;
 
 /// The number of elements of a shape.
 pub fn count(shape: &[usize]) -> Result<usize> {

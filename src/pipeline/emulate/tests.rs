@@ -98,6 +98,8 @@ fn wrong_kernels_fail_each_in_its_way() {
         ("x_ptr: f32[n]", "x_ptr: f32[n] noise", "E001", Word::NotVerified),
         ("x_ptr: f32[n]", "x_ptr: f32[-n]", "E001", Word::NotVerified),
         ("x_ptr: f32[n]", "x_ptr: f32[n, n, n, n]", "L002", Word::Limit),
+        // Little memory, read out many times.
+        ("x_ptr: f32[n]", "x_ptr: {dtype: f32, shape: 1099511627776, strides: 0}", "L002", Word::Limit),
         ("x_ptr: f32[n]", "x_ptr: none.npy", "E001", Word::NotVerified),
         ("x_ptr: f32[n]", "x_ptr: i64[n]", "C003", Word::Failed),
         ("out_ptr: x_ptr + y_ptr", "out_ptr: x_ptr + z", "S002", Word::NotVerified),

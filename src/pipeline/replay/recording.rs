@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::shape::{Shape, Strides};
+use crate::source::files;
 use crate::syntax::Constant;
 use crate::tensor::{Tensor, stored};
 
@@ -145,11 +146,7 @@ pub fn read(folder: &Path) -> Result<Recording> {
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let unreadable = |what: String| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, what).in_file(path.display().to_string()));
-    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > MAX_BYTES {
-        return Err(unreadable(format!("{size} bytes are more than a recording may have ({MAX_BYTES})")));
-    }
-    std::fs::read(path).map_err(|error| unreadable(error.to_string()))
+    files::bytes(path, MAX_BYTES).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The ranges, each with the bytes that the file of tensors has for it.
@@ -271,8 +268,9 @@ impl Reader {
         }
         let offset = view.get("offset").and_then(Value::as_u64).and_then(|n| i64::try_from(n).ok());
         let offset = offset.ok_or_else(|| wrong("`offset` is no element"))?;
+        let held = memory[range].before.len() as i64;
         let inside = reach(&shape, &strides, offset)
-            .is_some_and(|(low, high)| low > high || low >= 0 && high < memory[range].before.len() as i64);
+            .is_some_and(|(low, high)| if low > high { offset <= held } else { low >= 0 && high < held });
         if !inside {
             return Err(wrong("it leaves its storage"));
         }

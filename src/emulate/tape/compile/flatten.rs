@@ -20,28 +20,33 @@ impl Layout {
     pub(super) fn new(place: Placer, carried: HashMap<Slot, StreamId>) -> Layout {
         let mut readers: HashMap<Slot, Vec<StreamId>> = HashMap::new();
         for (index, stream) in place.streams.iter().enumerate() {
-            let mut read = |slots: &mut dyn Iterator<Item = Slot>| {
-                slots.for_each(|s| readers.entry(s).or_default().push(StreamId(index)));
+            let here = StreamId(index);
+            let mut read_in = |stream: StreamId, slots: &mut dyn Iterator<Item = Slot>| {
+                slots.for_each(|s| readers.entry(s).or_default().push(stream));
             };
             for item in &stream.items {
                 match item {
                     Item::Plain(instruction) => {
-                        read(&mut reads(&instruction.code).into_iter());
+                        read_in(here, &mut reads(&instruction.code).into_iter());
                         if let Some(combine) = instruction.code.combine() {
-                            read(&mut combine.yields.iter().copied());
+                            read_in(here, &mut combine.yields.iter().copied());
                         }
                     }
-                    Item::For { lower, upper, step, init, next, .. } => {
-                        read(&mut [*lower, *upper, *step].into_iter());
-                        read(&mut init.iter().chain(next).map(|h| h.from));
+                    Item::For { variable, lower, upper, step, body, init, next, .. } => {
+                        read_in(here, &mut [*lower, *upper, *step].into_iter());
+                        read_in(here, &mut init.iter().map(|h| h.from));
+                        // At its end each turn asks for the variable once more.
+                        read_in(*body, &mut next.iter().map(|h| h.from).chain([*variable]));
                     }
-                    Item::If { condition, then_results, other_results, .. } => {
-                        read(&mut std::iter::once(*condition));
-                        read(&mut then_results.iter().chain(other_results).map(|h| h.from));
+                    Item::If { condition, then, otherwise, then_results, other_results, .. } => {
+                        read_in(here, &mut std::iter::once(*condition));
+                        read_in(*then, &mut then_results.iter().map(|h| h.from));
+                        read_in(*otherwise, &mut other_results.iter().map(|h| h.from));
                     }
-                    Item::While { init, condition, forward, next, .. } => {
-                        read(&mut std::iter::once(*condition));
-                        read(&mut init.iter().chain(forward).chain(next).map(|h| h.from));
+                    Item::While { init, before, condition, forward, after, next, .. } => {
+                        read_in(here, &mut init.iter().map(|h| h.from));
+                        read_in(*before, &mut forward.iter().map(|h| h.from).chain([*condition]));
+                        read_in(*after, &mut next.iter().map(|h| h.from));
                     }
                 }
             }

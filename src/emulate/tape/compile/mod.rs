@@ -179,6 +179,7 @@ impl<'k> Builder<'k> {
         match self.form(value) {
             Form::Cell(slot) => slot,
             Form::Sum(sum) if sum.terms.iter().all(Option::is_none) => sum.base,
+            Form::Sum(sum) if sum.terms.len() == 1 && ty.elem.is_integer() => self.line(&sum, 0, ty.elem, Span::default()),
             Form::Sum(sum) => self.place.pure(Code::Materialise(sum, ty.elem, ty.shape), false, Span::default()),
             Form::Mask(mask) => match mask.as_slice() {
                 [] => self.constant(1, Elem::I1),
@@ -286,7 +287,7 @@ impl<'k> Builder<'k> {
                 let e = elem(*a);
                 let split = if e == Elem::I1 {
                     self.split_mask(*op, *a, *b, span)
-                } else if kernel.ty(*a).shape.len() < 2 {
+                } else if kernel.ty(*a).shape.len() < 2 && !self.splits_line(*op, *a, *b) {
                     None
                 } else {
                     self.split_int(*op, e, *a, *b, span)

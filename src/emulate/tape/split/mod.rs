@@ -2,7 +2,8 @@
 //!
 //! A block of integers or pointers of two or more axes is kept as a [`Sum`] of a scalar and one
 //! one-axis term an axis as long as its definition allows: sums, products by a scalar, and any
-//! operation whose operands vary along one common axis. A mask is kept as a conjunction of one-axis
+//! operation whose operands vary along one common axis. Integers of one axis are kept so where their parts are known at
+//! different times. A mask is kept as a conjunction of one-axis
 //! masks and of bands `lo <= sum < hi`. Terms are cells of their own, so each is hoisted to its
 //! level (`place`), and only loads and stores ever see the whole.
 //!
@@ -17,6 +18,7 @@ use masks::mask_axis;
 use smallvec::SmallVec;
 
 use super::compile::Builder;
+use super::place::StreamKind;
 use super::{Code, Conjunct, LoadTile, Slot, Sum, Terms};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::kernel::ir::{Elem, IntBinary, Literal, Value};
@@ -135,7 +137,29 @@ impl Builder<'_> {
         }
     }
 
-    /// `a op b` on blocks of two or more axes; `None` when it does not split.
+    /// Whether a sum or product along one axis is worth keeping in parts: a number that the program or an iteration
+    /// decides, and lanes that are known before. The lanes are then computed once a launch, not once an iteration.
+    pub fn splits_line(&self, op: IntBinary, a: Value, b: Value) -> bool {
+        if !self.place.lazy || !matches!(op, IntBinary::Add | IntBinary::Sub | IntBinary::Mul) || self.kernel.ty(a).is_scalar() {
+            return false;
+        }
+        let known = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
+            StreamKind::Launch | StreamKind::Table(_) => true,
+            StreamKind::Program | StreamKind::Loop(_) | StreamKind::Guarded => false,
+        };
+        match (self.form(a), self.form(b)) {
+            (Form::Sum(_), _) | (_, Form::Sum(_)) => true,
+            (Form::Cell(x), Form::Cell(y)) if op != IntBinary::Mul => {
+                let parts = |number, lanes| {
+                    self.place.is_scalar(number) && !known(number) && !self.place.is_scalar(lanes) && known(lanes)
+                };
+                parts(x, y) || parts(y, x)
+            }
+            (Form::Cell(_) | Form::Mask(_) | Form::Load(..), Form::Cell(_) | Form::Mask(_) | Form::Load(..)) => false,
+        }
+    }
+
+    /// `a op b` on blocks of integers; `None` when it does not split.
     pub fn split_int(&mut self, op: IntBinary, elem: Elem, a: Value, b: Value, span: Span) -> Option<Form> {
         let (x, y) = (self.as_sum(a)?, self.as_sum(b)?);
         let rank = x.terms.len();

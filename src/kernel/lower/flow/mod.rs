@@ -84,7 +84,9 @@ impl<'a> Lower<'a, '_> {
             }
             StmtKind::Expr(expr) => {
                 // A docstring is the one bare string that is allowed.
-                if !matches!(expr.kind, ExprKind::Str(_)) && !(self.host && self.host_append(expr)?) {
+                let said = matches!(expr.kind, ExprKind::Str(_));
+                let appended = !said && self.host && self.host_append(expr)?;
+                if !said && !appended {
                     self.expr(expr)?;
                 }
             }
