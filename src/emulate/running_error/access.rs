@@ -10,7 +10,6 @@ use crate::emulate::exec::Machine;
 use crate::emulate::launch::{Arg, BufferId};
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::Origin;
-use crate::kernel::ir::Elem;
 
 /// Which elements of which buffer lanes name.
 pub(super) enum Target {
@@ -53,9 +52,7 @@ impl Shadow {
         machine: &mut Machine<'_>,
         at_: &Instruction,
         (ptr, mask, other): (Slot, Option<Slot>, Option<Slot>),
-        _elem: Elem,
         shape: &[usize],
-        out: Slot,
     ) -> Option<Errors> {
         let slots: Vec<Slot> = [Some(ptr), mask, other].into_iter().flatten().collect();
         if self.exact(&slots) && self.memory.iter().all(Option::is_none) {
@@ -64,7 +61,6 @@ impl Shadow {
         let (origin, elements, active) = machine.addresses(ptr, mask, shape);
         let target = target(machine, origin);
         let (moved, masks, others) = (self.of(ptr), mask.and_then(|m| self.of(m)), other.and_then(|o| self.of(o)));
-        let loaded = masks.as_ref().map(|_| values(machine, out));
         let mut astray = false;
         let lane = |i: usize| {
             let on = active.get(i).copied().unwrap_or(true);
@@ -80,8 +76,7 @@ impl Shadow {
                 }
             };
             if error(&masks, i) != 0.0 {
-                // Either what memory holds or the other value: known only where the mask holds here, too.
-                let _ = &loaded;
+                // Either what memory holds, which may be nothing, or the other value.
                 return f64::INFINITY;
             }
             if on && error(&moved, i) != 0.0 {
@@ -102,7 +97,6 @@ impl Shadow {
         machine: &mut Machine<'_>,
         at_: &Instruction,
         (ptr, value, mask): (Slot, Slot, Option<Slot>),
-        _elem: Elem,
         shape: &[usize],
     ) {
         let slots: Vec<Slot> = [Some(ptr), Some(value), mask].into_iter().flatten().collect();

@@ -28,7 +28,7 @@ impl Shadow {
         let AtomicKind::Modify(op) = atomic.kind else {
             return self.other(machine, at_, atomic, out);
         };
-        let Some(value) = atomic.value else { return None };
+        let value = atomic.value?;
         let (origin, elements, active) = machine.addresses(atomic.ptr, atomic.mask, &atomic.shape);
         let masks = atomic.mask.and_then(|mask| self.of(mask));
         let Target::Elements(buffer) = target(machine, origin) else {
@@ -89,7 +89,7 @@ impl Shadow {
 
     fn other(&mut self, machine: &mut Machine<'_>, at_: &Instruction, atomic: &Atomic, out: Slot) -> Option<Errors> {
         if let AtomicKind::VolatileLoad = atomic.kind {
-            return self.load(machine, at_, (atomic.ptr, atomic.mask, atomic.other), atomic.elem, &atomic.shape, out);
+            return self.load(machine, at_, (atomic.ptr, atomic.mask, atomic.other), &atomic.shape);
         }
         let slots: Vec<Slot> = [Some(atomic.ptr), atomic.value, atomic.expected, atomic.mask].into_iter().flatten().collect();
         if !self.exact(&slots) {

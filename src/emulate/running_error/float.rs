@@ -98,8 +98,8 @@ impl Shadow {
         let lane = |i: usize| {
             let error = error(&ex, i) + error(&ey, i);
             // An infinite side is decided unless its own error is infinite; NaN compares as it does.
-            let decided = error == 0.0 || error.is_finite() && !((at(&x, i) - at(&y, i)).abs() <= error);
-            if decided { 0.0 } else { 1.0 }
+            let near = (at(&x, i) - at(&y, i)).abs() <= error;
+            if error == 0.0 || error.is_finite() && !near { 0.0 } else { 1.0 }
         };
         Some(Arc::new((0..n).map(lane).collect()))
     }

@@ -111,7 +111,7 @@ fn view(placed: &Placed) -> View {
 pub fn memory(recording: &Recording) -> Memory {
     let mut memory = Memory::default();
     for (number, range) in recording.memory.iter().enumerate() {
-        memory.insert_as(&name(recording, number), range.dtype, range.before.storage().clone());
+        memory.insert_as(name(recording, number), range.dtype, range.before.storage().clone());
     }
     memory
 }
