@@ -36,6 +36,9 @@ from kernel_text import Text, literal, unwrapped
 
 VERSION = 1
 
+# Bytes that a storage may have to be recorded whole.
+WHOLE = 1 << 16
+
 # torch's element types and what safetensors calls them; fnuz types and others travel as bytes.
 STORED = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
@@ -252,7 +255,7 @@ def dtype_of(value):
 
 
 class Range:
-    """Bytes of one storage that some arguments reach, as one element type."""
+    """Bytes of one storage that some arguments reach, or all of a small one, as one element type."""
 
     def __init__(self, storage, dtype, itemsize):
         self.storage, self.dtype, self.itemsize, self.start, self.end = storage, dtype, itemsize, None, 0
@@ -274,9 +277,15 @@ class Memory:
             raise Skip(f"one memory is seen as {range_.dtype} and as {dtype}")
         shape, strides = [int(n) for n in inner.shape], [int(n) for n in inner.stride()]
         first = (inner.data_ptr() - address) // itemsize
-        last = first + sum((n - 1) * s for n, s in zip(shape, strides)) if 0 not in shape else first - 1
-        range_.start = first if range_.start is None else min(range_.start, first)
-        range_.end = max(range_.end, last + 1)
+        low = high = first
+        for n, s in zip(shape, strides):
+            low, high = low + min((n - 1) * s, 0), high + max((n - 1) * s, 0)
+        if 0 in shape:
+            low, high = first, first - 1
+        if whole(storage):
+            low, high = 0, max(storage.nbytes() // itemsize - 1, high)
+        range_.start = low if range_.start is None else min(range_.start, low)
+        range_.end = max(range_.end, high + 1)
         return {"storage": address, "dtype": dtype, "shape": shape, "strides": strides, "offset": first}
 
     def ranges(self):
@@ -293,6 +302,11 @@ class Memory:
     def snapshot(self):
         """The bytes of each range."""
         return [content(r.storage, r.start * r.itemsize, max(r.end - r.start, 0) * r.itemsize) for r in self.ranges()]
+
+
+def whole(storage):
+    """Whether all of it is recorded: kernels may go beyond the views that they are given."""
+    return hasattr(storage, "nbytes") and storage.nbytes() <= WHOLE
 
 
 def content(storage, start, count):

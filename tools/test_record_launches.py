@@ -164,6 +164,17 @@ class Recording(unittest.TestCase):
         # What an autotuner's measuring wrote was there before the launch that counts.
         self.assertEqual(values, {"0.before": (2, 3, 4, 4, 6), "0.after": (2, 3, 4, 8, 12)})
 
+    def test_views_may_go_backwards_and_small_storages_are_whole(self):
+        backwards = Tensor(self.memory, (2,), (-1,), 2)
+        self.launch(x=backwards)
+        launch = json.loads(self.read("launch.json"))
+        self.assertEqual([launch["arguments"][name]["view"]["offset"] for name in ("x", "out")], [1, 3])
+        self.memory.nbytes = lambda: 4 * len(self.memory.memory)
+        self.assertEqual(record.Recorder(self.folder.name).size, 1 << 20)
+        memory = record.Memory()
+        memory.view(backwards, "float32")
+        self.assertEqual(memory.bytes(), self.memory.nbytes())
+
     def test_the_text_stands_alone(self):
         self.launch()
         text = self.read("kernel.py").decode()

@@ -164,10 +164,28 @@ pub fn unary_f64(f: FloatUnary, x: f64) -> f64 {
     }
 }
 
+/// `x·y + z` of numbers of a narrow type, exact but for a last bit that is odd where anything was lost: rounded once more to
+/// that type it is what one rounding gives. (Rounded to f32 first, ties would be made.)
+fn narrow_fma(elem: Elem, x: f64, y: f64, z: f64) -> f64 {
+    let product = x * y;
+    let sum = product + z;
+    let back = sum - product;
+    let lost = (product - (sum - back)) + (z - back);
+    let odd = if lost == 0.0 || !lost.is_finite() || sum.to_bits() & 1 == 1 {
+        sum
+    } else {
+        // The neighbour on the side of what was lost.
+        f64::from_bits(if (lost > 0.0) == (sum > 0.0) { sum.to_bits() + 1 } else { sum.to_bits() - 1 })
+    };
+    round_scalar(elem, odd)
+}
+
 /// `a·b + c` with one rounding.
 pub fn fma(elem: Elem, a: &Cell, b: &Cell, c: &Cell, pool: &mut Pool) -> Cell {
-    let one = |x: f64, y: f64, z: f64| {
-        if elem == Elem::F64 { x.mul_add(y, z) } else { round_scalar(elem, f64::from((x as f32).mul_add(y as f32, z as f32))) }
+    let one = |x: f64, y: f64, z: f64| match elem {
+        Elem::F64 => x.mul_add(y, z),
+        Elem::F32 => f64::from((x as f32).mul_add(y as f32, z as f32)),
+        _ => narrow_fma(elem, x, y, z),
     };
     let Some(layout) = common_layout(&[a, b, c]) else {
         let (x, y, z) = (scalar(a), scalar(b), scalar(c));
@@ -186,9 +204,9 @@ pub fn fma(elem: Elem, a: &Cell, b: &Cell, c: &Cell, pool: &mut Pool) -> Cell {
         let sides = [side_f32(a, &layout), side_f32(b, &layout), side_f32(c, &layout)];
         let mut out = pool.f32(n);
         for (i, o) in out.iter_mut().enumerate() {
-            *o = at(&sides[0], i).mul_add(at(&sides[1], i), at(&sides[2], i));
+            let [x, y, z] = [0, 1, 2].map(|side| at(&sides[side], i));
+            *o = if elem == Elem::F32 { x.mul_add(y, z) } else { narrow_fma(elem, x.into(), y.into(), z.into()) as f32 };
         }
-        round_lanes(elem, &mut out);
         Floats::F32(Arc::new(out))
     };
     Cell::Floats(FloatBlock { layout, lanes, taints })
@@ -261,6 +279,19 @@ mod tests {
         let Floats::F32(lanes) = &sum.lanes else { panic!("no f32") };
         let at = |m: usize, n: usize| lanes[sum.layout.place(&[m, n])];
         assert_eq!([at(0, 0), at(0, 1), at(2, 0), at(2, 1)], [11.0, 12.0, 31.0, 32.0]);
+    }
+
+    #[test]
+    fn a_fused_product_of_halves_is_rounded_once() {
+        let pool = &mut Pool::default();
+        let mut fused =
+            |x: f64, y: f64, z: f64| scalar(&fma(Elem::BF16, &Cell::float(x), &Cell::float(y), &Cell::float(z), pool)).value;
+        let tiny = f64::from(-40).exp2();
+        // 1.0625·1.0625 = 1.12890625, a tie between 1.125 and 1.1328125 is 1.12890625 itself: even is 1.125.
+        assert_eq!(
+            [fused(1.0625, 1.0625, 0.0), fused(1.0625, 1.0625, tiny), fused(1.0625, 1.0625, -tiny)],
+            [1.125, 1.1328125, 1.125]
+        );
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::float::clean;
 use super::lanes::{at, error, values};
+use super::rounding::apart;
 use super::{Errors, Shadow};
 use crate::emulate::exec::Machine;
 use crate::emulate::launch::{Arg, BufferId};
 use crate::emulate::tape::{Instruction, Slot};
 use crate::emulate::value::Origin;
-use crate::kernel::ir::Elem;
 
 /// Which elements of which buffer lanes name.
 pub(super) enum Target {
@@ -52,9 +52,7 @@ impl Shadow {
         machine: &mut Machine<'_>,
         at_: &Instruction,
         (ptr, mask, other): (Slot, Option<Slot>, Option<Slot>),
-        _elem: Elem,
         shape: &[usize],
-        out: Slot,
     ) -> Option<Errors> {
         let slots: Vec<Slot> = [Some(ptr), mask, other].into_iter().flatten().collect();
         if self.exact(&slots) && self.memory.iter().all(Option::is_none) {
@@ -63,7 +61,6 @@ impl Shadow {
         let (origin, elements, active) = machine.addresses(ptr, mask, shape);
         let target = target(machine, origin);
         let (moved, masks, others) = (self.of(ptr), mask.and_then(|m| self.of(m)), other.and_then(|o| self.of(o)));
-        let loaded = masks.as_ref().map(|_| values(machine, out));
         let mut astray = false;
         let lane = |i: usize| {
             let on = active.get(i).copied().unwrap_or(true);
@@ -79,8 +76,7 @@ impl Shadow {
                 }
             };
             if error(&masks, i) != 0.0 {
-                // Either what memory holds or the other value: known only where the mask holds here, too.
-                let _ = &loaded;
+                // Either what memory holds, which may be nothing, or the other value.
                 return f64::INFINITY;
             }
             if on && error(&moved, i) != 0.0 {
@@ -101,14 +97,18 @@ impl Shadow {
         machine: &mut Machine<'_>,
         at_: &Instruction,
         (ptr, value, mask): (Slot, Slot, Option<Slot>),
-        _elem: Elem,
         shape: &[usize],
     ) {
         let slots: Vec<Slot> = [Some(ptr), Some(value), mask].into_iter().flatten().collect();
-        if self.exact(&slots) && self.memory.iter().all(Option::is_none) {
+        let exact = self.exact(&slots) && self.memory.iter().all(Option::is_none);
+        if exact && elements_are_one(shape) {
             return;
         }
         let (origin, elements, active) = machine.addresses(ptr, mask, shape);
+        let met = meeting(&elements, &active);
+        if exact && met.is_empty() {
+            return;
+        }
         let target = target(machine, origin);
         let (moved, new, masks) = (self.of(ptr), self.of(value), mask.and_then(|m| self.of(m)));
         let stored = masks.as_ref().map(|_| values(machine, value));
@@ -139,6 +139,20 @@ impl Shadow {
             }
             self.hold(machine, buffer, place, found);
         }
+        let Target::Elements(buffer) = target else { return };
+        if met.is_empty() {
+            return;
+        }
+        // Which of several lanes writes last is not determined.
+        let stored = values(machine, value);
+        for lanes in met {
+            let Some(place) = usize::try_from(elements[lanes[0]]).ok() else { continue };
+            let last = lanes.last().map_or(0.0, |&i| at(&stored, i));
+            let found = lanes.iter().map(|&i| apart(at(&stored, i), last) + error(&new, i)).fold(0.0, f64::max);
+            if place < machine.port.buffer(BufferId(buffer)).lanes.len() {
+                self.hold(machine, buffer, place, clean(found));
+            }
+        }
     }
 
     /// Sets the error of an element.
@@ -152,4 +166,15 @@ impl Shadow {
             *held = error;
         }
     }
+}
+
+fn elements_are_one(shape: &[usize]) -> bool {
+    shape.iter().product::<usize>() <= 1
+}
+
+/// Active lanes that name one element, where there are several.
+fn meeting(elements: &[i64], active: &[bool]) -> Vec<Vec<usize>> {
+    let mut lanes: Vec<usize> = (0..elements.len()).filter(|&i| active.get(i).copied().unwrap_or(true)).collect();
+    lanes.sort_by_key(|&i| (elements[i], i));
+    lanes.chunk_by(|&a, &b| elements[a] == elements[b]).filter(|group| group.len() > 1).map(<[usize]>::to_vec).collect()
 }

@@ -81,15 +81,15 @@ impl Shadow {
         self.returned(machine, atomic, out)
     }
 
-    /// The old value: whatever the order made of it, unless there is but one program.
+    /// The old value: whatever the order made of it, unless there is but one program and one lane.
     fn returned(&self, machine: &Machine<'_>, atomic: &Atomic, out: Slot) -> Option<Errors> {
-        let alone = machine.launch.grid.iter().all(|&n| n == 1);
+        let alone = machine.launch.grid.iter().all(|&n| n == 1) && atomic.shape.iter().all(|&n| n == 1);
         (atomic.looked_at && !alone).then(|| Arc::new(vec![f64::INFINITY; count(machine, out)]))
     }
 
     fn other(&mut self, machine: &mut Machine<'_>, at_: &Instruction, atomic: &Atomic, out: Slot) -> Option<Errors> {
         if let AtomicKind::VolatileLoad = atomic.kind {
-            return self.load(machine, at_, (atomic.ptr, atomic.mask, atomic.other), atomic.elem, &atomic.shape, out);
+            return self.load(machine, at_, (atomic.ptr, atomic.mask, atomic.other), &atomic.shape);
         }
         let slots: Vec<Slot> = [Some(atomic.ptr), atomic.value, atomic.expected, atomic.mask].into_iter().flatten().collect();
         if !self.exact(&slots) {

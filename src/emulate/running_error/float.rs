@@ -89,7 +89,8 @@ impl Shadow {
 
     /// Undecided lanes have the error 1.
     pub(super) fn compare(&self, machine: &mut Machine<'_>, a: Slot, b: Slot, out: Slot) -> Option<Errors> {
-        if self.exact(&[a, b]) {
+        // A number beside itself: whether it is NaN is no matter of its error.
+        if a == b || self.exact(&[a, b]) {
             return None;
         }
         let (x, y, n) = (values(machine, a), values(machine, b), count(machine, out));
@@ -97,9 +98,8 @@ impl Shadow {
         let lane = |i: usize| {
             let error = error(&ex, i) + error(&ey, i);
             // An infinite side is decided unless its own error is infinite; NaN compares as it does.
-            let apart = (at(&x, i) - at(&y, i)).abs();
-            let decided = error == 0.0 || error.is_finite() && (apart > error || apart.is_nan());
-            if decided { 0.0 } else { 1.0 }
+            let near = (at(&x, i) - at(&y, i)).abs() <= error;
+            if error == 0.0 || error.is_finite() && !near { 0.0 } else { 1.0 }
         };
         Some(Arc::new((0..n).map(lane).collect()))
     }

@@ -38,6 +38,10 @@ impl Shadow {
                 IntBinary::Mul => product(x, y, ex, ey),
                 IntBinary::MinS | IntBinary::MaxS => ex.max(ey),
                 IntBinary::Shl if ey == 0.0 => ex * y.exp2(),
+                // Below a power of two it stays there.
+                IntBinary::And | IntBinary::Or | IntBinary::Xor if x >= ex && y >= ey && (x + ex).max(y + ey) < 1e15 => {
+                    (((x + ex).max(y + ey) as u64 + 1).next_power_of_two() - 1) as f64
+                }
                 IntBinary::DivS if ey == 0.0 && y != 0.0 => (ex / y.abs()).floor() + 1.0,
                 IntBinary::DivS
                 | IntBinary::DivU

@@ -142,7 +142,7 @@ impl Shadow {
     /// What must be looked at before an instruction is executed.
     fn ahead(&mut self, machine: &mut Machine<'_>, at: &Instruction) {
         match &at.code {
-            Code::StoreLanes(ptr, value, mask, elem, shape) => self.store(machine, at, (*ptr, *value, *mask), *elem, shape),
+            Code::StoreLanes(ptr, value, mask, _, shape) => self.store(machine, at, (*ptr, *value, *mask), shape),
             Code::Dot(dot) => self.before = Before::Lanes(lanes::values(machine, dot.acc)),
             Code::Reduce(_) | Code::Scan(_) => {
                 let combined = self.combined(machine, at);
@@ -171,7 +171,7 @@ impl Shadow {
             Code::Splat(a, ..) | Code::OnlyLane(a) | Code::ExpandDims(a, _) | Code::Reshape(a, _) => self.of(*a),
             Code::Broadcast(a, to) => self.broadcast(machine, *a, to),
             Code::Trans(a, order) => self.trans(machine, *a, order),
-            Code::LoadLanes(ptr, mask, other, elem, shape) => self.load(machine, at, (*ptr, *mask, *other), *elem, shape, out),
+            Code::LoadLanes(ptr, mask, other, _, shape) => self.load(machine, at, (*ptr, *mask, *other), shape),
             Code::Dot(dot) => self.dot(machine, dot, out),
             Code::Reduce(_) | Code::Scan(_) => return self.reduced(machine, at),
             Code::Whole(whole) => self.whole(machine, whole, out),
@@ -266,3 +266,6 @@ fn contracted(tape: &Tape) -> HashSet<Slot> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

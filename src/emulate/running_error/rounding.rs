@@ -35,7 +35,7 @@ pub fn within(elem: Elem, v: f64, exact: f64, spread: f64) -> f64 {
     }
     // Numbers beside each other in f64 are no interval for a result in f64; and sums here are f64's.
     let spread = spread * (1.0 + 1e-9) + exact.abs() * f64::EPSILON;
-    let ends = [exact - spread, exact + spread].map(|end| (round_scalar(elem, end) - v).abs());
+    let ends = [exact - spread, exact + spread].map(|end| apart(round_scalar(elem, end), v));
     let error = ends[0].max(ends[1]);
     if error.is_nan() { f64::INFINITY } else { error }
 }
@@ -46,7 +46,12 @@ pub fn carried(f: impl Fn(f64) -> f64, x: f64, error: f64) -> f64 {
         return 0.0;
     }
     let v = f(x);
-    let ends = [f(x - error), f(x + error)].map(|end| if end == v { 0.0 } else { (end - v).abs() });
+    let ends = [f(x - error), f(x + error)].map(|end| apart(end, v));
     let change = ends[0].max(ends[1]);
     if change.is_nan() { f64::INFINITY } else { change }
+}
+
+/// The distance of two numbers; equal infinities have none.
+pub fn apart(a: f64, b: f64) -> f64 {
+    if a == b { 0.0 } else { (a - b).abs() }
 }

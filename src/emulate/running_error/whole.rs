@@ -9,7 +9,7 @@ use super::{Errors, Shadow};
 use crate::emulate::exec::{Machine, libdevice, moves};
 use crate::emulate::tape::Slot;
 use crate::emulate::tape::whole::{Asm, Whole, WholeOp};
-use crate::emulate::value::Cell;
+use crate::emulate::value::{Cell, FloatBlock, Floats, Layout};
 use crate::kernel::ir::Elem;
 use crate::kernel::libdevice::Symbol;
 use crate::tolerance::UNIT;
@@ -93,7 +93,7 @@ impl Shadow {
                 let cells: Vec<Cell> = whole.operands.iter().map(|&slot| machine.cell(slot).clone()).collect();
                 let x = of(&cells[n], machine);
                 let moved: Vec<f64> = x.iter().enumerate().map(|(i, x)| x + sign * at(&errors, i)).collect();
-                let moved = lanes_like(&cells[n], moved, machine);
+                let moved = lanes_like(&cells[n], moved);
                 let Some(moved) = moved else {
                     spread.iter_mut().enumerate().for_each(|(i, s)| *s += if at(&errors, i) > 0.0 { f64::INFINITY } else { 0.0 });
                     continue;
@@ -120,18 +120,20 @@ impl Shadow {
         Some(Arc::new((0..v.len()).map(lane).collect()))
     }
 
-    /// Inline assembly is opaque: exact operands give equal results unless it says that it approximates.
+    /// Inline assembly is opaque: exact operands give equal results unless it says that it approximates. Then each approximate
+    /// instruction has 8 units of the result, and of 1: what it makes may have been added to a number of that size.
     pub(super) fn asm(&mut self, machine: &mut Machine<'_>, asm: &Asm) {
         let exact = self.exact(&asm.operands);
-        let approximates = asm.asm.text.contains(".approx");
+        let approximates = asm.asm.text.matches(".approx").count();
         for (&slot, &elem) in asm.results.iter().zip(&asm.result_elems) {
             let errors = if !exact {
                 Some(vec![f64::INFINITY; count(machine, slot)])
-            } else if approximates {
+            } else if approximates > 0 {
                 // The roughest, tanh.approx, has 2⁻¹¹ as its relative error.
-                let narrow =
-                    if elem == Elem::F32 && asm.asm.text.contains("tanh") { f64::from(-11).exp2() } else { 8.0 * unit_of(elem) };
-                Some(values(machine, slot).iter().map(|v| if v.is_finite() { v.abs() * narrow } else { 0.0 }).collect())
+                let rough = elem == Elem::F32 && asm.asm.text.contains("tanh");
+                let each = if rough { f64::from(-11).exp2() } else { 8.0 * unit_of(elem) };
+                let units = approximates as f64 * each;
+                Some(values(machine, slot).iter().map(|v| if v.is_finite() { v.abs().max(1.0) * units } else { 0.0 }).collect())
             } else {
                 None
             };
@@ -145,9 +147,7 @@ fn unit_of(elem: Elem) -> f64 {
 }
 
 /// The same cell with other lanes, floats only.
-fn lanes_like(cell: &Cell, lanes: Vec<f64>, machine: &Machine<'_>) -> Option<Cell> {
-    use crate::emulate::value::{FloatBlock, Floats, Layout};
-    let _ = machine;
+fn lanes_like(cell: &Cell, lanes: Vec<f64>) -> Option<Cell> {
     match cell {
         Cell::Float(_) => Some(Cell::float(lanes[0])),
         Cell::Floats(block) => {

@@ -29,8 +29,8 @@ pub fn round_lanes(elem: Elem, lanes: &mut [f32]) {
 pub fn round_scalar(elem: Elem, value: f64) -> f64 {
     match elem {
         Elem::F64 => value,
-        Elem::F16 => half::f16::from_f64(value).to_f64(),
-        Elem::BF16 => half::bf16::from_f64(value).to_f64(),
+        Elem::F16 => DType::F16.round(value),
+        Elem::BF16 => DType::BF16.round(value),
         Elem::F32 => f64::from(value as f32),
         Elem::F8E4M3 | Elem::F8E5M2 => round_eight(elem, value),
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
@@ -68,4 +68,28 @@ pub fn toward_zero(elem: Elem, value: f64) -> f64 {
 #[inline(never)]
 fn no_float(elem: Elem) -> ! {
     unreachable!("invariant: a verified kernel rounds floats, not {elem}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beyond_a_tie_by_little_is_no_tie() {
+        // Numbers of f32: their last bits lie below the 32 upper bits of an f64.
+        for (value, nearest) in [
+            (0.219_238_296_151_161_2, 0.219_726_562_5),
+            (0.219_238_281_25, 0.218_75),
+            (-0.219_238_296_151_161_2, -0.219_726_562_5),
+        ] {
+            assert_eq!(round_scalar(Elem::BF16, value), nearest);
+            assert_eq!(f64::from(round_f32(Elem::BF16, value as f32)), nearest);
+        }
+        let tie = 1.0 + f64::from(-11).exp2();
+        let little = f64::from(-40).exp2();
+        assert_eq!(
+            [tie, tie + little, tie - little].map(|v| round_scalar(Elem::F16, v)),
+            [1.0, 1.0 + f64::from(-10).exp2(), 1.0]
+        );
+    }
 }

@@ -39,8 +39,8 @@ pub(super) fn literal_text(literal: Literal, elem: Elem) -> String {
 fn same_in(elem: Elem, back: f64, x: f64) -> bool {
     match elem {
         Elem::F64 => back == x,
-        Elem::F16 => half::f16::from_f64(back).to_f64() == x,
-        Elem::BF16 => half::bf16::from_f64(back).to_f64() == x,
+        Elem::F16 => crate::dtype::DType::F16.round(back) == x,
+        Elem::BF16 => crate::dtype::DType::BF16.round(back) == x,
         _ => f64::from(back as f32) == x,
     }
 }

@@ -3,7 +3,7 @@
 use super::recording::{Argument, Placed, Recording};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emulate::{Arg, BufferId, Memory, Program, View};
-use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
+use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Target, Verified};
 use crate::launch::{entry, signature};
 use crate::pipeline::emulate::not_specialised;
 use crate::syntax::Constant;
@@ -46,7 +46,9 @@ fn lower(recording: &Recording) -> Result<Verified<Kernel>> {
         let spec = spec(argument, constexprs.contains(name), plain.contains(name))?;
         Ok((name.clone(), spec))
     });
-    let spec = Specialization { args: args.collect::<Result<_>>()?, ..Specialization::default() };
+    let plain_target = Target::default();
+    let target = Target { num_warps: recording.num_warps.unwrap_or(plain_target.num_warps), ..plain_target };
+    let spec = Specialization { args: args.collect::<Result<_>>()?, target };
     kernel::compile_sources(&mut sources, &function.name, &spec)
 }
 

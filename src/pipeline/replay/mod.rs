@@ -210,3 +210,6 @@ fn differs(recording: &Recording, compared: &Compared) -> Option<Diagnostic> {
     let error = error.note(format!("off by {:e}, {bound:e} is allowed", (emulated - recorded).abs()));
     Some(error.note(format!("{} of {} elements are outside of their bound", compared.failures, compared.elements)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,8 @@ pub struct Recording {
     pub function: String,
     pub package: String,
     pub grid: [u32; 3],
+    /// Where the launch said it.
+    pub num_warps: Option<u32>,
     pub arguments: Vec<(String, Argument)>,
     pub memory: Vec<Range>,
 }
@@ -129,12 +131,14 @@ pub fn read(folder: &Path) -> Result<Recording> {
     let arguments = arguments.iter().map(|(name, value)| Ok((name.clone(), reader.argument(name, value, &memory, 0)?)));
     let text = |field: &str| launch.get(field).and_then(Value::as_str).map(str::to_owned);
     let kernel = text("kernel").ok_or_else(|| reader.wrong("names no `kernel`"))?;
+    let warps = launch.get("options").and_then(|options| options.get("num_warps"));
     Ok(Recording {
         folder: folder.to_owned(),
         function: text("function").unwrap_or_else(|| kernel.clone()),
         package: text("package").unwrap_or_default(),
         kernel,
         grid,
+        num_warps: warps.and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok()),
         arguments: arguments.collect::<Result<_>>()?,
         memory,
     })

@@ -25,6 +25,8 @@ fn cast<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let to = lower.type_of(lower.arg(args, "dtype")?)?;
     let zero = match lower.str_arg(args, "fp_downcast_rounding")?.as_deref() {
         None => false,
+        // Nothing is converted, and nothing is asked of the rounding.
+        Some(_) if input.ty.scalar == to => false,
         Some(mode @ ("rtne" | "rtz")) => {
             let narrows = input.ty.scalar.is_float() && to.is_float() && to.bits() < input.ty.scalar.bits();
             // A cast that changes nothing is none, whatever its rounding.
