@@ -131,10 +131,8 @@ fn an_index_of_the_largest_is_exact_or_undecided() {
 
 #[test]
 fn a_scan_by_any_function_has_the_errors_of_its_steps() {
-    let text = format!(
-        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef f(a, b):\n    return a * 0.5 + b\n\n\n@triton.jit\ndef k(x_ptr, out_ptr, N: tl.constexpr):\n    at = tl.arange(0, N)\n    x = tl.load(x_ptr + at)\n    tl.store(out_ptr + at, tl.associative_scan(x, 0, f))\n"
-    );
-    let program = compile("k.py", &text, "k x_ptr=*f32 out_ptr=*f32 N=16");
+    let text = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef f(a, b):\n    return a * 0.5 + b\n\n\n@triton.jit\ndef k(x_ptr, out_ptr, N: tl.constexpr):\n    at = tl.arange(0, N)\n    x = tl.load(x_ptr + at)\n    tl.store(out_ptr + at, tl.associative_scan(x, 0, f))\n";
+    let program = compile("k.py", text, "k x_ptr=*f32 out_ptr=*f32 N=16");
     let mut memory = Memory::default();
     let args: Vec<Arg> = [numbers(16, 1), vec![0.0; 16]]
         .into_iter()
