@@ -134,6 +134,8 @@ fn what_does_not_fit_is_refused() {
         expect_test::expect![[r#"
             exit 2
             error[U002]: none.npy: there is no such file
+             |
+             = help: name a .npy file
             for more: decompose explain U002
         "#]],
     );
