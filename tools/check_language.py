@@ -18,6 +18,8 @@ os.environ["TRITON_INTERPRET"] = "1"
 import ml_dtypes
 import numpy as np
 
+from interpreter_array import Array
+
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "tests" / "emulate" / "language"
 # Files that the interpreter cannot run, and why.
 APART = {
@@ -34,50 +36,6 @@ DTYPES = {
     "i16": (np.int16, "i16"), "i8": (np.int8, "i8"), "u64": (np.uint64, "u64"), "u32": (np.uint32, "u32"),
     "u16": (np.uint16, "u16"), "u8": (np.uint8, "u8"), "bool": (np.bool_, "i1"),
 }
-
-
-class Array:
-    """What the interpreter asks of a tensor, over an array of the host."""
-
-    def __init__(self, array, dtype):
-        self.array, self.dtype, self.device, self.shape = array, dtype, "cpu", array.shape
-
-    def data_ptr(self):
-        return self.array.ctypes.data
-
-    def element_size(self):
-        return self.array.itemsize
-
-    def stride(self, axis=None):
-        return (1,) if axis is None else 1
-
-    def size(self):
-        return self.array.shape
-
-    def numel(self):
-        return self.array.size
-
-    def storage_offset(self):
-        return 0
-
-    def untyped_storage(self):
-        return self
-
-    def cpu(self):
-        return self
-
-    def contiguous(self):
-        return self
-
-    def copy_(self, other):
-        self.array[...] = other.array
-        return self
-
-    def new_empty(self, *_size, **_options):
-        return Array(np.empty(0, self.array.dtype), self.dtype)
-
-    def set_(self, storage, _offset, _size, _stride):
-        self.array = storage.array
 
 
 def lines(text, key):

@@ -21,6 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from interpreter_array import Array
+
 ROOT = Path(__file__).resolve().parent.parent / "operator_templates"
 INTERPRET = os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -30,54 +32,6 @@ def load(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-class Array:
-    """What Triton's interpreter asks of a tensor, over a numpy array on the host."""
-
-    def __init__(self, array):
-        self.array = array
-        self.dtype = {"float32": "fp32", "int64": "i64", "int32": "i32", "bool": "i1"}[array.dtype.name]
-        self.device = "cpu"
-        self.shape = array.shape
-
-    def data_ptr(self):
-        return self.array.ctypes.data
-
-    def element_size(self):
-        return self.array.itemsize
-
-    def stride(self, axis=None):
-        strides = tuple(s // self.array.itemsize for s in self.array.strides)
-        return strides if axis is None else strides[axis]
-
-    def size(self):
-        return self.array.shape
-
-    def numel(self):
-        return self.array.size
-
-    def storage_offset(self):
-        return 0
-
-    def untyped_storage(self):
-        return self
-
-    def cpu(self):
-        return self
-
-    def contiguous(self):
-        return self
-
-    def copy_(self, other):
-        self.array[...] = other.array
-        return self
-
-    def new_empty(self, *_size, **_options):
-        return Array(np.empty(0, self.array.dtype))
-
-    def set_(self, storage, _offset, _size, _stride):
-        self.array = storage.array
 
 
 def cdiv(a, b):

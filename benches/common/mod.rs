@@ -1,5 +1,6 @@
 //! What the benches of the emulator share: clocks, numbers, and launches of the kernels in `benches/kernels`.
 
+// Each bench is a crate of its own and uses a part.
 #![allow(dead_code)]
 
 use std::path::Path;

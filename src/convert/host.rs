@@ -70,7 +70,7 @@ fn to_torch(work: &mut Work<'_, '_>, expr: &Expr, array: Option<&str>) -> bool {
         (ExprKind::Call { func, args: _, keywords }, _) => {
             let path = work.subject.imports.path(func);
             let Some(name) = path.as_deref().and_then(|p| p.strip_prefix("numpy.")) else {
-                return method(work, expr, func, &[("astype", "to"), ("copy", "clone")]) || error(work, expr);
+                return method(work, func, &[("astype", "to"), ("copy", "clone")]) || error(work, expr);
             };
             if MAKERS.contains(&name) {
                 match array {
@@ -81,23 +81,16 @@ fn to_torch(work: &mut Work<'_, '_>, expr: &Expr, array: Option<&str>) -> bool {
             } else if LIKE.contains(&name) || TYPES.contains(&name) {
                 true
             } else {
-                let name = work.text(func.span).to_owned();
-                work.refuse(
-                    expr.span,
-                    format!("`{name}` in a function that launches"),
-                    "prepare arrays outside of it, or with zeros, empty, ones, full",
-                );
-                false
+                other(work, expr.span, func.span, "arrays")
             }
         }
-        (ExprKind::Attribute { value, .. }, Some(name)) => {
+        (ExprKind::Attribute { .. }, Some(name)) => {
             let new = match name {
                 "ndarray" => "Tensor",
                 "bool_" => "bool",
                 _ if TYPES.contains(&name) || MAKERS.contains(&name) || LIKE.contains(&name) => name,
                 _ => return false,
             };
-            let _ = value;
             work.edits.replace(expr.span, format!("torch.{new}"));
             true
         }
@@ -109,8 +102,15 @@ fn to_torch(work: &mut Work<'_, '_>, expr: &Expr, array: Option<&str>) -> bool {
     }
 }
 
+/// Refuses a library's function that is no allocation; nothing is needed for it.
+fn other(work: &mut Work<'_, '_>, call: Span, function: Span, what: &str) -> bool {
+    let message = format!("`{}` in a function that launches", work.text(function));
+    work.refuse(call, message, format!("prepare {what} outside of it, or with zeros, empty, ones, full"));
+    false
+}
+
 /// Renames a method; says nothing of needs.
-fn method(work: &mut Work<'_, '_>, _: &Expr, func: &Expr, names: &[(&str, &str)]) -> bool {
+fn method(work: &mut Work<'_, '_>, func: &Expr, names: &[(&str, &str)]) -> bool {
     if let ExprKind::Attribute { value, name } = &func.kind
         && let Some((_, new)) = names.iter().find(|(old, _)| old == name)
         && work.subject.imports.path(func).is_none()
@@ -189,10 +189,10 @@ fn to_numpy(work: &mut Work<'_, '_>, expr: &Expr) -> bool {
                     match name.as_str() {
                         "numel" => work.edits.replace(rest, ".size"),
                         "to" => {
-                            method(work, expr, func, &[("to", "astype")]);
+                            method(work, func, &[("to", "astype")]);
                         }
                         "clone" => {
-                            method(work, expr, func, &[("clone", "copy")]);
+                            method(work, func, &[("clone", "copy")]);
                         }
                         "stride" | "contiguous" | "element_size" | "data_ptr" | "cuda" | "cpu" => {
                             work.refuse(
@@ -216,13 +216,7 @@ fn to_numpy(work: &mut Work<'_, '_>, expr: &Expr) -> bool {
                 }
                 true
             } else {
-                let name = work.text(func.span).to_owned();
-                work.refuse(
-                    expr.span,
-                    format!("`{name}` in a function that launches"),
-                    "prepare tensors outside of it, or with zeros, empty, ones, full",
-                );
-                false
+                other(work, expr.span, func.span, "tensors")
             }
         }
         (ExprKind::Attribute { .. }, Some(name)) => {

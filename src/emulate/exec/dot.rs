@@ -156,7 +156,7 @@ impl Machine<'_> {
     }
 
     /// An operand's lanes in `out`. `outer` is its axis that is not k; it runs fastest when `vector`.
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "one way to read an operand, whatever holds it")]
     fn operand(
         &mut self,
         operand: &DotOperand,

@@ -112,7 +112,6 @@ impl Machine<'_> {
         Ok(exists.then_some(element as usize))
     }
 
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn load_lanes(
         &mut self,
         ptr: Slot,

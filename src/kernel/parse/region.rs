@@ -342,7 +342,7 @@ impl<'t> Parser<'t> {
         value
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments, reason = "what the text of a load has")]
     fn region_load(
         &mut self,
         region: &Region,
