@@ -16,7 +16,7 @@ use crate::conform::counterfactual::Observed;
 use crate::conform::diagnose::Finding;
 use crate::conform::execute::{Cost, Executor, Extent};
 use crate::conform::inputs::{self, Kind};
-use crate::conform::subject::{Launch, Operand, Subject, module_name};
+use crate::conform::subject::{Launch, Operand, Subject, module_name, upstream};
 use crate::conform::{causes, compare, diagnose, exact, layout, planned, prepare, sampled};
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emit::manifest::{OperandEntry, SlotEntry};
@@ -70,13 +70,14 @@ impl Bench<'_> {
     /// Runs the launch on these elements.
     pub fn run(&self, kind: Kind, given: &Elements) -> Result<Run> {
         let Bench { subject, executor, launch } = *self;
-        let mut env = given.env.clone();
-        given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
-        let kept = given.weights.take();
+        let mut env = given.with_views(&subject.imported);
+        let changed = self.made_of(&given.changed);
+        let (aside, kept) = given.weights.take().into_iter().partition(|(operand, _)| changed.contains(operand));
+        given.weights.replace(aside);
         let storages = storages(subject, launch, &mut env, kept)?;
         let Emulated { output, written, cost, memory } = self.emulated(storages, false)?;
         if executor.checks().emulator.read_only {
-            given.weights.replace(weights_of(launch, memory));
+            given.weights.borrow_mut().extend(weights_of(launch, memory).filter(|(operand, _)| !changed.contains(operand)));
         }
         let nodes = self.nodes();
         self.keep_views(given, &nodes, &mut env)?;
@@ -91,9 +92,9 @@ impl Bench<'_> {
 
     /// What the launch alone computes of these elements.
     pub fn output(&self, given: &Elements) -> Result<Tensor> {
-        let mut env = given.env.clone();
-        given.views.borrow().iter().for_each(|(&value, tensor)| env.set(value, tensor.clone()));
-        let kept = given.weights.borrow().clone();
+        let mut env = given.with_views(&self.subject.imported);
+        let mut kept = given.weights.borrow().clone();
+        self.made_of(&given.changed).iter().for_each(|operand| drop(kept.remove(operand)));
         Ok(self.emulated(storages(self.subject, self.launch, &mut env, kept)?, false)?.output)
     }
 
@@ -108,10 +109,30 @@ impl Bench<'_> {
             let fixed = matches!(node.op, Op::View(_)) && node.inputs.iter().flatten().all(of_weight);
             if fixed && env.get(node.outputs[0]).is_none() {
                 reference::evaluate(graph, &[id], env, Math::F32)?;
-                views.extend(env.get(node.outputs[0]).map(|view| (node.outputs[0], view.clone())));
+                if !given.is_changed(graph, id) {
+                    views.extend(env.get(node.outputs[0]).map(|view| (node.outputs[0], view.clone())));
+                }
             }
         }
         Ok(())
+    }
+
+    /// Names of the operands that are prepared from any of these weights.
+    fn made_of(&self, weights: &[ValueId]) -> BTreeSet<String> {
+        let Subject { imported, rewritten, .. } = self.subject;
+        let names: Vec<&str> = weights.iter().map(|&value| imported.value(value).name.as_str()).collect();
+        let made = |operand: &&Operand| match &operand.slot {
+            SlotEntry::Weight(base) => rewritten.find(base).is_some_and(|base| {
+                let sources = upstream(rewritten, &[base], &BTreeSet::new());
+                let mut read = sources.iter().flat_map(|&node| rewritten.node(node).inputs.iter().flatten()).chain([&base]);
+                read.any(|&value| names.contains(&rewritten.value(value).name.as_str()))
+            }),
+            SlotEntry::Input(_) | SlotEntry::Buffer(_) => false,
+        };
+        if names.is_empty() {
+            return BTreeSet::new();
+        }
+        self.launch.operands.iter().filter(made).map(|operand| operand.entry.name.clone()).collect()
     }
 
     /// Runs what a launch touches, where its values are only sampled.
@@ -196,18 +217,49 @@ pub struct Elements {
     views: Rc<RefCell<HashMap<ValueId, Arc<Tensor>>>>,
     /// What `prepare` makes of them, by operand's name; a launch may only read it.
     weights: Rc<RefCell<HashMap<String, Storage>>>,
+    /// Values with other elements than those that the views and weights were made of.
+    changed: Vec<ValueId>,
 }
 
 impl Elements {
     pub fn of(env: Env) -> Elements {
-        Elements { env, views: Rc::default(), weights: Rc::default() }
+        Elements { env, views: Rc::default(), weights: Rc::default(), changed: Vec::new() }
     }
 
-    /// Other elements of activations, and the same weights.
-    pub fn with_activations(&self, change: impl FnOnce(&mut Env)) -> Elements {
+    /// Other elements of these values; what is made of other weights alone is shared, as it may be large.
+    pub fn with(&self, values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)) -> Elements {
         let mut env = self.env.clone();
-        change(&mut env);
-        Elements { env, views: self.views.clone(), weights: self.weights.clone() }
+        for (k, &value) in values.iter().enumerate() {
+            let Some(tensor) = env.get(value) else { continue };
+            let mut tensor = tensor.as_ref().clone();
+            change(k, &mut tensor);
+            env.set(value, tensor);
+        }
+        let changed = self.changed.iter().chain(values).copied().collect();
+        Elements { env, views: self.views.clone(), weights: self.weights.clone(), changed }
+    }
+
+    /// The elements, and the views that are kept of them.
+    fn with_views(&self, graph: &Graph) -> Env {
+        let mut env = self.env.clone();
+        for (&value, tensor) in self.views.borrow().iter() {
+            let fresh = match graph.value(value).producer {
+                Producer::Node { node, output: _ } => !self.is_changed(graph, node),
+                Producer::Input(_) | Producer::Weight(_) => true,
+            };
+            if fresh {
+                env.set(value, tensor.clone());
+            }
+        }
+        env
+    }
+
+    /// Whether a view reads, at once or through views, what has changed.
+    fn is_changed(&self, graph: &Graph, view: NodeId) -> bool {
+        graph.node(view).inputs.iter().flatten().any(|value| {
+            self.changed.contains(value)
+                || matches!(graph.value(*value).producer, Producer::Node { node, output: _ } if self.is_changed(graph, node))
+        })
     }
 }
 
@@ -336,10 +388,10 @@ fn storages(subject: &Subject, launch: &Launch, env: &mut Env, mut kept: HashMap
 }
 
 /// Takes a launch's weights out of the memory that it ran in.
-fn weights_of(launch: &Launch, memory: Memory) -> HashMap<String, Storage> {
+fn weights_of(launch: &Launch, memory: Memory) -> impl Iterator<Item = (String, Storage)> {
     let operands = launch.operands.iter().zip(memory.buffers);
     let weights = operands.filter(|(operand, _)| matches!(operand.slot, SlotEntry::Weight(_)));
-    weights.map(|(operand, buffer)| (operand.entry.name.clone(), buffer.lanes)).collect()
+    weights.map(|(operand, buffer)| (operand.entry.name.clone(), buffer.lanes))
 }
 
 /// Every element of the output was written.

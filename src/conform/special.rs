@@ -66,17 +66,7 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let spared = leaves_floats(graph, &nodes);
     let floats: Vec<ValueId> = activations().filter(|&v| is_float(graph.dtype(v)) && !spared).collect();
     let wholes = activations().filter(|&v| graph.dtype(v) == DType::I64);
-    let changed = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| {
-        given.with_activations(|env| {
-            for (k, &value) in values.iter().enumerate() {
-                let Some(tensor) = env.get(value) else { continue };
-                let mut tensor = tensor.as_ref().clone();
-                change(k, &mut tensor);
-                env.set(value, tensor);
-            }
-        })
-    };
-    let run = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| Judged::of(bench, &changed(values, change));
+    let run = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| Judged::of(bench, &given.with(values, change));
     if !floats.is_empty() {
         let found = strange(bench, &|numbers| run(&floats, &|k, tensor| scatter(tensor, k, numbers)))?;
         if found.is_some() {
@@ -95,7 +85,7 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     if all.is_empty() {
         return Ok(None);
     }
-    let wide = changed(&all, &|_, tensor| widen(tensor));
+    let wide = given.with(&all, &|_, tensor| widen(tensor));
     match Judged::of(bench, &wide) {
         Err(fault) if fault.code == &codes::INTEGER_WRAPPED => wraps_rightly(bench, &wide).then_some(None).ok_or(fault),
         judged => Ok(judged?.found(bench)),
