@@ -1,8 +1,9 @@
 //! Pointers, and sums and conjunctions of one-axis terms (`tape::split`) where they need all their lanes.
 
+use super::cells::hull_of;
 use super::tile::extent;
 use super::{Machine, Step, Stop, compare, int, shape};
-use crate::emulate::tape::{Conjunct, Slot, Sum};
+use crate::emulate::tape::{Conjunct, Guards, Slot, Sum};
 use crate::emulate::value::int::bounds;
 use crate::emulate::value::{Cell, IntBlock, Origin, Pointer, Pool, PtrBlock, Scalar, Taints, misfit, taint};
 use crate::kernel::ir::{Elem, IntBinary, IntPredicate};
@@ -107,24 +108,38 @@ impl Machine<'_> {
     }
 
     /// Suspect unless every lane of the sum fits the type.
-    pub(super) fn guard(&mut self, sum: &Sum, elem: Elem) -> Step {
-        let (mut lo, mut hi) = (0i64, 0i64);
-        for slot in std::iter::once(sum.base).chain(sum.terms.iter().flatten().copied()) {
-            match self.cell(slot) {
-                Cell::Int(s) => {
-                    lo = lo.saturating_add(s.value);
-                    hi = hi.saturating_add(s.value);
-                }
-                Cell::Ints(block) => {
-                    lo = lo.saturating_add(block.lo);
-                    hi = hi.saturating_add(block.hi);
-                }
-                other => misfit(other, "a term of a sum"),
-            }
-        }
-        let (min, max) = bounds(elem);
-        if lo < min || hi > max { Err(Stop::Suspect) } else { Ok(()) }
+    pub(super) fn guard(&self, sum: &Sum, elem: Elem) -> Step {
+        let cells = &self.state.cells;
+        let fits = fits(sum, elem, |slot| hull_of(cells.get(slot)));
+        if fits { Ok(()) } else { Err(Stop::Suspect) }
     }
+
+    /// The same for all of an iteration. What holds for all rows of the table at once holds until it has another.
+    pub(super) fn guards(&mut self, guards: &Guards) -> Step {
+        let cells = &self.state.cells;
+        let proven = self.scratch.proven(guards.number);
+        let rows = cells.kept_row(guards.table).map(|_| cells.kept(guards.table));
+        if rows.is_some() && *proven == rows {
+            return Ok(());
+        }
+        if rows.is_some() && guards.sums.iter().all(|(sum, elem)| fits(sum, *elem, |slot| cells.hull_of_rows(slot))) {
+            *proven = rows;
+            return Ok(());
+        }
+        guards.sums.iter().try_for_each(|(sum, elem)| self.guard(sum, *elem))
+    }
+}
+
+/// Whether a sum of cells with these ranges fits a type.
+fn fits(sum: &Sum, elem: Elem, hull: impl Fn(Slot) -> Option<(i64, i64)>) -> bool {
+    let (mut lo, mut hi) = (0i64, 0i64);
+    for slot in std::iter::once(sum.base).chain(sum.terms.iter().flatten().copied()) {
+        let (least, most) = hull(slot).expect("invariant: the terms of a guarded sum are integers");
+        lo = lo.saturating_add(least);
+        hi = hi.saturating_add(most);
+    }
+    let (min, max) = bounds(elem);
+    lo >= min && hi <= max
 }
 
 /// A one-axis block along an axis of a shape.

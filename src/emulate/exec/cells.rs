@@ -17,6 +17,10 @@ struct Table {
     filled: Vec<bool>,
     /// The current row.
     row: usize,
+    /// By column: the range of its integers in the rows that are kept.
+    hulls: Vec<Option<(i64, i64)>>,
+    /// Rows that are kept.
+    kept: usize,
 }
 
 /// The three spaces of cells.
@@ -99,9 +103,48 @@ impl Cells {
         !(kept && table.filled[row])
     }
 
+    /// A table's current row, where it is one that is kept.
+    #[inline]
+    pub fn kept_row(&self, table: usize) -> Option<usize> {
+        let row = self.tables[table].row;
+        (row < TABLE_ROWS).then_some(row)
+    }
+
     /// The current row's cells are computed.
     pub fn keep_row(&mut self, table: usize) {
         let table = &mut self.tables[table];
         table.filled[table.row] = true;
+        if table.row == TABLE_ROWS {
+            return;
+        }
+        table.kept += 1;
+        table.hulls.resize(table.columns, None);
+        let first = table.row * table.columns;
+        for (hull, cell) in table.hulls.iter_mut().zip(&table.cells[first..first + table.columns]) {
+            let Some((lo, hi)) = hull_of(cell) else { continue };
+            *hull = Some(hull.map_or((lo, hi), |(least, most)| (least.min(lo), most.max(hi))));
+        }
+    }
+
+    /// How many of a table's rows are kept.
+    pub fn kept(&self, table: usize) -> usize {
+        self.tables[table].kept
+    }
+
+    /// The range of an integer cell; of a table's column, in all rows that are kept.
+    pub fn hull_of_rows(&self, slot: Slot) -> Option<(i64, i64)> {
+        match slot.space() {
+            Space::Table(table, column) => self.tables[table].hulls[column],
+            Space::Local(_) | Space::Launch(_) => hull_of(self.get(slot)),
+        }
+    }
+}
+
+/// The range of a cell of integers.
+pub fn hull_of(cell: &Cell) -> Option<(i64, i64)> {
+    match cell {
+        Cell::Int(s) => Some((s.value, s.value)),
+        Cell::Ints(block) => Some((block.lo, block.hi)),
+        Cell::Empty | Cell::Float(_) | Cell::Ptr(_) | Cell::Mask(_) | Cell::Floats(_) | Cell::Ptrs(_) => None,
     }
 }

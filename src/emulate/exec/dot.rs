@@ -16,7 +16,7 @@ use super::float::scalar as float_scalar;
 use super::int::wrapped;
 use super::load::{Filled, Source, TileCopy};
 use super::shape::ordered;
-use super::tile::{extent, resolve};
+use super::tile::{self, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::launch::BufferId;
 use crate::emulate::simd;
@@ -77,7 +77,8 @@ impl Machine<'_> {
             scratch.a.iter_mut().chain(&mut scratch.b).for_each(|x| *x = truncate(*x));
         }
         let layout = if vector_m { Layout::with_inner(&[m, n], 0) } else { Layout::row_major(&[m, n]) };
-        let (mut lanes, mut taints) = self.accumulator(acc, layout);
+        let (mut sums, mut taints) = self.accumulator(acc, layout);
+        let lanes = Arc::get_mut(&mut sums).expect("invariant: nobody else holds the accumulator");
         let dot_fn = if self.tape.lazy { simd::dot::dot } else { simd::dot::dot_plain };
         let (lanes_a, lanes_b) = (self.lanes_of(&a, &scratch.a), self.lanes_of(&b, &scratch.b));
         let (v, s, vector, scalar, vector_lanes, scalar_lanes) =
@@ -94,11 +95,11 @@ impl Machine<'_> {
             scalar_streams: scalar.view.is_some(),
         };
         match split {
-            None => dot_fn(shape, vector_lanes, scalar_lanes, &mut lanes),
-            Some(split) => split.add(dot_fn, shape, vector_lanes, scalar_lanes, vector_m, &mut lanes),
+            None => dot_fn(shape, vector_lanes, scalar_lanes, lanes),
+            Some(split) => split.add(dot_fn, shape, vector_lanes, scalar_lanes, vector_m, lanes),
         }
         if dot.acc_elem == Elem::F16 {
-            round_lanes(Elem::F16, &mut lanes);
+            round_lanes(Elem::F16, lanes);
         }
         if a.outer_taints.is_some() || b.outer_taints.is_some() {
             let taints = taints.get_or_insert_with(|| vec![0; m * n]);
@@ -110,7 +111,7 @@ impl Machine<'_> {
             }
         }
         self.dots = scratch;
-        Ok(Cell::f32_block(layout, lanes, taints.and_then(taint::seal)))
+        Ok(Cell::Floats(FloatBlock { layout, lanes: Floats::F32(sums), taints: taints.and_then(taint::seal) }))
     }
 
     fn take(&mut self, slot: tape::Slot) -> Cell {
@@ -118,41 +119,37 @@ impl Machine<'_> {
     }
 
     /// Whether A's lanes run along m better than B's along n.
-    fn prefers_m(&self, dot: &tape::Dot) -> bool {
-        let runs = |operand: &DotOperand, axis: usize| match operand {
-            DotOperand::Cell(slot) => self.cell(*slot).layout().is_some_and(|l| l.is_full() && l.inner_axis() == axis),
-            DotOperand::Load(load, _) => {
-                resolve(&load.tile, &self.state.cells, self.launch).is_some_and(|t| t.best_axis(1 - axis) == axis)
-            }
+    fn prefers_m(&mut self, dot: &tape::Dot) -> bool {
+        let (cells, launch, axes) = (&self.state.cells, self.launch, &mut self.scratch.axes);
+        let mut runs = |operand: &DotOperand, axis: usize| match operand {
+            DotOperand::Cell(slot) => cells.get(*slot).layout().is_some_and(|l| l.is_full() && l.inner_axis() == axis),
+            DotOperand::Load(load, _) => resolve(&load.tile, cells, launch, axes).is_some_and(|t| t.best_axis(1 - axis) == axis),
         };
         runs(&dot.a, 0) && dot.m.is_multiple_of(8) && (!runs(&dot.b, 1) || dot.m >= dot.n)
     }
 
-    /// Lanes and taints of the accumulator in a layout, in a buffer of their own.
-    fn accumulator(&mut self, acc: Cell, layout: Layout) -> (Vec<f32>, Option<Vec<u8>>) {
+    /// Lanes and taints of the accumulator in a layout; nobody else holds the lanes.
+    fn accumulator(&mut self, acc: Cell, layout: Layout) -> (Arc<Vec<f32>>, Option<Vec<u8>>) {
         let n = layout.numel();
-        match acc {
-            Cell::Float(s) => {
-                let mut lanes = self.pool.f32(n);
-                lanes.fill(s.value as f32);
-                (lanes, (s.taint != 0).then(|| vec![s.taint; n]))
-            }
-            cell => {
-                let Cell::Floats(FloatBlock { lanes: Floats::F32(lanes), taints, .. }) = ordered(&cell, &layout) else {
-                    misfit(&cell, "an accumulator of f32 lanes")
-                };
-                drop(cell);
-                let lanes = match Arc::try_unwrap(lanes) {
-                    Ok(lanes) => lanes,
-                    Err(shared) => {
-                        let mut own = self.pool.f32(n);
-                        own.copy_from_slice(&shared);
-                        own
-                    }
-                };
-                (lanes, taints.map(|t| t.as_ref().clone()))
-            }
+        if let Cell::Float(s) = acc {
+            let mut lanes = self.pool.f32(n);
+            lanes.fill(s.value as f32);
+            return (Arc::new(lanes), (s.taint != 0).then(|| vec![s.taint; n]));
         }
+        let block = match acc {
+            Cell::Floats(block) if block.layout.same_order(&layout) => block,
+            other => match ordered(&other, &layout) {
+                Cell::Floats(block) => block,
+                other => misfit(&other, "an accumulator of floats"),
+            },
+        };
+        let Floats::F32(mut lanes) = block.lanes else { unreachable!("invariant: an accumulator below f64 has f32 lanes") };
+        if Arc::get_mut(&mut lanes).is_none() {
+            let mut own = self.pool.f32(n);
+            own.copy_from_slice(&lanes);
+            lanes = Arc::new(own);
+        }
+        (lanes, block.taints.map(|t| t.as_ref().clone()))
     }
 
     /// An operand's lanes in `out`. `outer` is its axis that is not k; it runs fastest when `vector`.
@@ -209,7 +206,8 @@ impl Machine<'_> {
         may_view: bool,
         out: &mut [f32],
     ) -> Step<Operand> {
-        let resolved = resolve(&load.tile, &self.state.cells, self.launch).ok_or(Stop::Suspect)?;
+        let tile::Scratch { axes, masks, touched, .. } = &mut self.scratch;
+        let resolved = resolve(&load.tile, &self.state.cells, self.launch, axes).ok_or(Stop::Suspect)?;
         let extent = extent(self.launch, resolved.arg);
         let buffer = self.port.buffer(extent.buffer);
         let observed = buffer.undefined.is_some() || self.port.watches_reads(extent.buffer);
@@ -239,11 +237,9 @@ impl Machine<'_> {
         };
         let layout = Layout::with_inner(&shape, inner);
         let mut taints = None;
-        let scratch = &mut self.scratch;
-        scratch.touched.clear();
+        touched.clear();
         let bounds = self.launch.checks.bounds;
-        let source = Source { memory, extent, bounds, touched: observed.then_some(&mut scratch.touched) };
-        let masks = &mut scratch.masks;
+        let source = Source { memory, extent, bounds, touched: observed.then_some(touched) };
         if best == inner || resolved.empty {
             let filled = Filled { out, taints: &mut taints, masks, report: &mut self.report };
             TileCopy::new(&resolved, source, inner, &layout, (other, missing)).run(filled)?;

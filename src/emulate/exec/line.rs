@@ -2,17 +2,18 @@
 //! are runs of consecutive addresses.
 //!
 //! A band narrows a line's range when its term is affine along the line, and makes a byte a lane
-//! otherwise; the bytes are remembered while the program runs (`masks`).
+//! otherwise; what came of it is remembered while the program runs (`masks`).
 
 use smallvec::SmallVec;
 
-use super::masks::{Key, Masks, Narrow, active};
+use super::masks::{Masks, left};
 use super::term::Term;
 use super::tile::Resolved;
 use crate::emulate::value::Layout;
 use crate::emulate::value::layout::MAX_RANK;
 
 /// What a line's mask came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineMask {
     /// Lanes `from..to` are active; maybe none.
     Range(usize, usize),
@@ -20,11 +21,11 @@ pub enum LineMask {
     Lanes(usize, usize),
 }
 
-impl Resolved<'_> {
+impl<'c> Resolved<'c> {
     /// Address of lane 0 of the line at `index` (the inner coordinate does not matter).
     #[inline(always)]
     pub fn line_base(&self, index: &[usize; MAX_RANK], inner: usize) -> i64 {
-        self.along_outer(self.base, index, inner, |base, axis, i| base.wrapping_add(self.terms[axis].at(i)))
+        self.along_outer(self.base, index, inner, |base, axis, i| base.wrapping_add(self.term(axis).at(i)))
     }
 
     /// Folds over the axes other than the line's, with their coordinate. Blocks of two axes are by far the most common.
@@ -47,8 +48,8 @@ impl Resolved<'_> {
     #[inline(always)]
     fn is_line_active(&self, index: &[usize; MAX_RANK], inner: usize) -> bool {
         self.along_outer(true, index, inner, |active, axis, i| {
-            let (from, to) = self.active[axis];
-            active && i >= from && i < to && self.bytes[axis].iter().all(|b| b[i] != 0)
+            let (from, to) = self.active(axis);
+            active && i >= from && i < to && self.axes[axis].bytes.iter().all(|b| b[i] != 0)
         })
     }
 
@@ -58,70 +59,50 @@ impl Resolved<'_> {
         if !self.is_line_active(index, inner) {
             return LineMask::Range(0, 0);
         }
-        let (from, to) = self.active[inner];
-        if self.bands.is_empty() && self.bytes[inner].is_empty() && self.blocks.is_empty() {
+        if !self.is_narrowed(inner) {
+            let (from, to) = self.active(inner);
             return LineMask::Range(from, to);
         }
         self.narrowed(index, inner, masks)
     }
 
+    /// The classes of the lines, where their masks may be remembered by them.
+    #[inline(always)]
+    pub(super) fn classes(&self, inner: usize) -> Option<&'c [u32]> {
+        if self.rank != 2 || !self.is_stable(inner) || !self.axes[inner].bytes.is_empty() || !self.blocks.is_empty() {
+            return None;
+        }
+        let classes = self.axes[1 - inner].classes.as_slice();
+        (!classes.is_empty()).then_some(classes)
+    }
+
+    /// Before the first mask of a tile is asked for.
+    #[inline]
+    pub(super) fn begin(&self, masks: &mut Masks) {
+        if !self.bands.is_empty() {
+            masks.begin(self.tile.number, &self.bands);
+        }
+    }
+
     /// The mask of a line that bands, bytes or blocks narrow.
-    fn narrowed(&self, index: &[usize; MAX_RANK], inner: usize, masks: &mut Masks) -> LineMask {
-        let (mut from, mut to) = self.active[inner];
-        // Bands that narrow the range come first, the others make bytes.
-        let mut by_lane: SmallVec<[Narrow; 2]> = SmallVec::new();
-        for (number, band) in self.bands.iter().enumerate() {
-            let base = self.along_outer(band.base, index, inner, |base, axis, i| base.wrapping_add(band.terms[axis].at(i)));
-            let (l, h) = if (from, to) == self.active[inner] { band.hulls[inner] } else { band.terms[inner].hull(from, to) };
-            let (least, most) = (base.saturating_add(l), base.saturating_add(h));
-            if least >= band.lo && most < band.hi {
-                continue;
-            }
-            if most < band.lo || least >= band.hi {
-                return LineMask::Range(0, 0);
-            }
-            match band.terms[inner] {
-                Term::Affine { base: start, step } => {
-                    let start = base.wrapping_add(start);
-                    // Lanes with lo <= start + step·i < hi.
-                    let below = |v: i64| (v as i128 - start as i128, step as i128);
-                    let ceil = |(d, s): (i128, i128)| if s > 0 { (d + s - 1).div_euclid(s) } else { 0 };
-                    let (f, t) = if step > 0 {
-                        (ceil(below(band.lo)), ceil(below(band.hi)))
-                    } else {
-                        // start + step·i < hi  ⇔  i > (start − hi)/|step|; mirrored for lo.
-                        let s = -(step as i128);
-                        let first = (start as i128 - band.hi as i128).div_euclid(s) + 1;
-                        let last = (start as i128 - band.lo as i128).div_euclid(s) + 1;
-                        (first, last)
-                    };
-                    from = from.max(f.clamp(0, to as i128) as usize);
-                    to = to.min(t.clamp(0, to as i128) as usize);
-                    if from >= to {
-                        return LineMask::Range(0, 0);
-                    }
-                }
-                Term::Dense { .. } => by_lane.push((number, band.lo.saturating_sub(base), band.hi.saturating_sub(base))),
-            }
+    pub(super) fn narrowed(&self, index: &[usize; MAX_RANK], inner: usize, masks: &mut Masks) -> LineMask {
+        if let Some(classes) = self.classes(inner) {
+            let class = classes[index[1 - inner]] as usize;
+            return masks.of_class(self.tile.number, class, |lanes| self.under_bands(index, inner, lanes));
         }
-        if by_lane.is_empty() && self.bytes[inner].is_empty() && self.blocks.is_empty() {
-            return LineMask::Range(from, to);
+        let lanes = masks.fresh(self.shape[inner]);
+        let mask = self.under_bands(index, inner, lanes);
+        let bytes = &self.axes[inner].bytes;
+        if bytes.is_empty() && self.blocks.is_empty() {
+            return mask;
         }
-        let n = self.shape[inner];
-        if self.stable[inner] && self.bytes[inner].is_empty() && self.blocks.is_empty() {
-            let bands = by_lane.iter().map(|&(number, lo, hi)| (self.bands[number].conjunct, lo, hi)).collect();
-            let key = Key { tile: self.id, range: (from, to), bands };
-            let active = masks.remember(key, |lanes| {
-                lanes.clear();
-                lanes.resize(n, 1);
-                self.and_bands(&by_lane, inner, (from, to), lanes);
-            });
-            return lanes_or_none(active);
+        if let LineMask::Range(from, to) = mask {
+            lanes.fill(1);
+            lanes[..from].fill(0);
+            lanes[to..].fill(0);
         }
-        let lanes = masks.fresh(n);
-        self.and_bands(&by_lane, inner, (from, to), lanes);
-        for bytes in &self.bytes[inner] {
-            lanes.iter_mut().zip(*bytes).for_each(|(lane, &b)| *lane &= b);
+        for bytes in bytes {
+            lanes.iter_mut().zip(bytes.iter()).for_each(|(lane, &b)| *lane &= b);
         }
         for (bytes, layout) in &self.blocks {
             let place = self.line_place(index, inner, layout);
@@ -130,21 +111,50 @@ impl Resolved<'_> {
                 *lane &= bytes[place + i * step];
             }
         }
-        lanes_or_none(active(lanes))
+        left(lanes)
     }
 
-    /// Takes lanes beside the range, and outside bands whose terms are dense along the line, out of the mask.
-    fn and_bands(&self, bands: &[Narrow], inner: usize, (from, to): (usize, usize), lanes: &mut [u8]) {
+    /// What bands leave of a line: those whose term along it is affine narrow its range, the others make `lanes`.
+    fn under_bands(&self, index: &[usize; MAX_RANK], inner: usize, lanes: &mut Vec<u8>) -> LineMask {
+        let (mut from, mut to) = self.active(inner);
+        let mut by_lane: SmallVec<[(&[i64], i64, i64); 2]> = SmallVec::new();
+        for (number, band) in self.bands.iter().enumerate() {
+            let base = self.along_outer(band.base, index, inner, |base, axis, i| {
+                base.wrapping_add(self.axes[axis].bands[number].term().at(i))
+            });
+            let (lo, hi) = (band.lo.saturating_sub(base), band.hi.saturating_sub(base));
+            let along = &self.axes[inner].bands[number];
+            let (least, most) = if (from, to) == self.active(inner) { along.hull } else { along.term().hull(from, to) };
+            if least >= lo && most < hi {
+                continue;
+            }
+            if most < lo || least >= hi {
+                return LineMask::Range(0, 0);
+            }
+            match along.term() {
+                Term::Affine { base, step } => {
+                    let (first, end) = affine_range((base, step), lo, hi, to);
+                    (from, to) = (from.max(first), to.min(end));
+                    if from >= to {
+                        return LineMask::Range(0, 0);
+                    }
+                }
+                Term::Dense { lanes, lo: _, hi: _ } => by_lane.push((lanes, lo, hi)),
+            }
+        }
+        if by_lane.is_empty() {
+            return LineMask::Range(from, to);
+        }
+        lanes.clear();
+        lanes.resize(self.shape[inner], 1);
         lanes[..from].fill(0);
         lanes[to..].fill(0);
-        for &(number, lo, hi) in bands {
-            let Term::Dense { lanes: term, .. } = self.bands[number].terms[inner] else {
-                unreachable!("invariant: a band whose term is affine along the line narrows its range")
-            };
+        for (term, lo, hi) in by_lane {
             for (lane, &v) in lanes.iter_mut().zip(term) {
                 *lane &= u8::from((v >= lo) & (v < hi));
             }
         }
+        left(lanes)
     }
 
     /// Calls `visit(index)` for every line along `inner`, outer axes in row-major order.
@@ -171,9 +181,18 @@ impl Resolved<'_> {
     }
 }
 
-/// Bytes say which lanes of this range are active.
-fn lanes_or_none((from, to): (usize, usize)) -> LineMask {
-    if from < to { LineMask::Lanes(from, to) } else { LineMask::Range(0, 0) }
+/// The lanes, below `end`, with lo <= base + step·i < hi, where some lane is outside.
+fn affine_range((base, step): (i64, i64), lo: i64, hi: i64, end: usize) -> (usize, usize) {
+    let (base, step) = (i128::from(base), i128::from(step));
+    let (lo, hi) = (i128::from(lo), i128::from(hi));
+    let (first, last) = match step {
+        0 => (0, 0),
+        1.. => ((lo - base + step - 1).div_euclid(step), (hi - base + step - 1).div_euclid(step)),
+        // base + step·i < hi  ⇔  i > (base − hi)/|step|; mirrored for lo.
+        _ => ((base - hi).div_euclid(-step) + 1, (base - lo).div_euclid(-step) + 1),
+    };
+    let lanes = |n: i128| n.clamp(0, end as i128) as usize;
+    (lanes(first), lanes(last))
 }
 
 /// Calls `visit(start, len, from)` for runs of consecutive addresses among the active lanes of a

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use super::float::scalar as float_scalar;
 use super::int::{scalar as int_scalar, wrapped};
 use super::line::LineMask;
-use super::masks::Masks;
+use super::masks::{Masks, word};
 use super::term::Term;
 use super::tile::{Resolved, Scratch, extent, resolve};
 use super::{Machine, Step, Stop};
 use crate::emulate::check::race::{Touch, TouchKind};
 use crate::emulate::launch::{Buffer, RunReport};
-use crate::emulate::simd::lines;
+use crate::emulate::simd::lines::{self, Lane};
 use crate::emulate::tape::{Instruction, LoadTile};
 use crate::emulate::value::int::wrap;
 use crate::emulate::value::layout::MAX_RANK;
@@ -46,7 +46,8 @@ pub struct Run {
 
 impl Machine<'_> {
     pub(super) fn load_tile(&mut self, load: &LoadTile, _at: &Instruction) -> Step<Cell> {
-        let resolved = resolve(&load.tile, &self.state.cells, self.launch).ok_or(Stop::Suspect)?;
+        let Scratch { axes, masks, touched, .. } = &mut self.scratch;
+        let resolved = resolve(&load.tile, &self.state.cells, self.launch, axes).ok_or(Stop::Suspect)?;
         let arg = resolved.arg;
         // An integer beyond its type wraps here, and says so.
         let other = load.other.map(|slot| wrapped(self.state.cells.get(slot), load.elem));
@@ -55,12 +56,10 @@ impl Machine<'_> {
         let buffer = self.port.buffer(extent.buffer);
         let observed = buffer.undefined.is_some() || self.port.watches_reads(extent.buffer);
         let inner = resolved.best_axis(resolved.rank - 1);
-        let shape = &resolved.shape[..resolved.rank];
-        let layout = Layout::with_inner(shape, inner);
+        let layout = Layout::with_inner(resolved.shape, inner);
         let n = layout.numel();
         let mut taints = None;
         let bounds = self.launch.checks.bounds;
-        let Scratch { masks, touched, .. } = &mut self.scratch;
         touched.clear();
         let missing = if load.other.is_none() { taint::MASKED } else { other_taint };
         macro_rules! load {
@@ -153,7 +152,7 @@ pub struct Filled<'f, T> {
     pub report: &'f mut RunReport,
 }
 
-impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
+impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
     pub fn new(
         tile: &'r Resolved<'c>,
         source: Source<'r, T>,
@@ -161,8 +160,8 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
         layout: &'r Layout,
         (other, missing): (T, u8),
     ) -> TileCopy<'r, 'c, T> {
-        let numbers = Layout::row_major(&tile.shape[..tile.rank]);
-        TileCopy { tile, source, inner, term: tile.terms[inner], layout, other, missing, numbers }
+        let numbers = Layout::row_major(tile.shape);
+        TileCopy { tile, source, inner, term: tile.term(inner), layout, other, missing, numbers }
     }
 
     pub fn run(self, filled: Filled<'_, T>) -> Step {
@@ -201,6 +200,17 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
 
     #[inline(always)]
     fn lines(mut self, filled: Filled<'_, T>) -> Step {
+        if let Some(window) = self.window() {
+            self.runs(window, filled.out);
+            filled.report.lines_copied += self.tile.shape[1 - self.inner] as u64;
+            return Ok(());
+        }
+        self.tile.begin(filled.masks);
+        if let (Some(classes), 2, None, 0) =
+            (self.tile.classes(self.inner), self.tile.rank, self.source.touched.as_ref(), self.missing)
+        {
+            return self.classed(classes, filled);
+        }
         let Filled { out, taints, masks, report } = filled;
         let (tile, inner, layout, other, missing) = (self.tile, self.inner, self.layout, self.other, self.missing);
         let n = tile.shape[inner];
@@ -236,7 +246,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
                             }
                         }
                     }
-                    lines::blend(line, lanes, other);
+                    line.iter_mut().zip(lanes).for_each(|(lane, &active)| *lane = lane.kept(word(active), other));
                     if missing != 0 {
                         let taints = taints.get_or_insert_with(|| vec![0; total]);
                         for (taint, &lane) in taints[place..place + n].iter_mut().zip(lanes) {
@@ -247,6 +257,85 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             }
             Ok(())
         })
+    }
+
+    /// The addresses of the active lanes, where these are the tile but for its margins, every line's follow one
+    /// another, all lie inside the view, and nobody asks which were read.
+    #[inline(always)]
+    fn window(&self) -> Option<&'r [T]> {
+        let tile = self.tile;
+        let plain = tile.rank == 2 && tile.inside && tile.is_plain() && self.source.touched.is_none();
+        if !plain || !matches!(self.term, Term::Affine { base: _, step: 1 }) || (self.missing != 0 && !tile.is_full()) {
+            return None;
+        }
+        let (lo, hi) = tile.hull();
+        run(self.source.memory, lo, (hi - lo + 1) as usize)
+    }
+
+    /// Copies the lines of such a tile.
+    #[inline(always)]
+    fn runs(&self, window: &[T], out: &mut [T]) {
+        let (tile, inner) = (self.tile, self.inner);
+        let ((from, to), (first, end)) = (tile.active(inner), tile.active(1 - inner));
+        let outer = tile.term(1 - inner);
+        let start = tile.base.wrapping_add(self.term.at(from)).wrapping_sub(tile.hull().0);
+        for (i, line) in out.chunks_exact_mut(tile.shape[inner]).enumerate() {
+            if i < first || i >= end {
+                line.fill(self.other);
+                continue;
+            }
+            self.fetch_ahead(&index_of(1 - inner, i));
+            let at = start.wrapping_add(outer.at(i)) as usize;
+            lines::copy(&window[at..at + to - from], &mut line[from..to]);
+            line[..from].fill(self.other);
+            line[to..].fill(self.other);
+        }
+    }
+
+    /// The lines of a tile of two axes whose masks are known by class.
+    #[inline(always)]
+    fn classed(mut self, classes: &[u32], filled: Filled<'_, T>) -> Step {
+        let Filled { out, taints: _, masks, report } = filled;
+        let (tile, inner, other) = (self.tile, self.inner, self.other);
+        let (first, end) = tile.active(1 - inner);
+        let outer = tile.term(1 - inner);
+        let numbers = self.numbers.stride(1 - inner);
+        for (i, line) in out.chunks_exact_mut(tile.shape[inner]).enumerate() {
+            if i < first || i >= end {
+                line.fill(other);
+                continue;
+            }
+            let class = classes[i] as usize;
+            let index = index_of(1 - inner, i);
+            self.fetch_ahead(&index);
+            let (mask, words) = match masks.made(tile.tile.number, class) {
+                Some(made) => made,
+                None => {
+                    tile.narrowed(&index, inner, masks);
+                    masks.made(tile.tile.number, class).expect("invariant: it was made just now")
+                }
+            };
+            let base = tile.base.wrapping_add(outer.at(i));
+            match mask {
+                LineMask::Range(from, to) => {
+                    line[..from].fill(other);
+                    line[to..].fill(other);
+                    if from < to {
+                        self.range(base, i * numbers, from..to, &mut line[from..to], report)?;
+                    }
+                }
+                LineMask::Lanes(from, to) => {
+                    report.lines_masked += 1;
+                    if !self.whole_line(base, from..to, &mut line[from..to]) {
+                        for lane in (from..to).filter(|&lane| words[lane] != 0) {
+                            line[lane] = self.one(base.wrapping_add(self.term.at(lane)), i * numbers, lane)?;
+                        }
+                    }
+                    lines::blend(line, words, other);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Asks for a line that comes soon: lines lie too far apart for the processor to foresee.
@@ -262,7 +351,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
             && let next = index[1 - inner] + AHEAD
             && next < tile.shape[1 - inner]
         {
-            let start = tile.base.wrapping_add(tile.terms[1 - inner].at(next)).wrapping_add(base);
+            let start = tile.base.wrapping_add(tile.term(1 - inner).at(next)).wrapping_add(base);
             lines::fetch(self.source.memory, start, tile.shape[inner].min(MOST));
         }
     }
@@ -279,7 +368,7 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
         }
         let Some(window) = run(self.source.memory, base + lo, (hi - lo + 1) as usize) else { return false };
         match self.term {
-            Term::Affine { base: _, step: 1 } => line.copy_from_slice(window),
+            Term::Affine { base: _, step: 1 } => lines::copy(window, line),
             Term::Affine { base, step } => {
                 for (i, lane) in (from as i64..).zip(line) {
                     *lane = window[(base + step * i - lo) as usize];
@@ -333,6 +422,14 @@ impl<'r, 'c, T: Copy> TileCopy<'r, 'c, T> {
         }
         Ok(*value)
     }
+}
+
+/// The index of a line by its coordinate along one axis.
+#[inline(always)]
+fn index_of(axis: usize, i: usize) -> [usize; MAX_RANK] {
+    let mut index = [0; MAX_RANK];
+    index[axis] = i;
+    index
 }
 
 /// `len` elements from `first` on, when the buffer has them.

@@ -1,51 +1,39 @@
-//! Masks of lines as bytes, and those that were made before in this program: a convolution asks for the same
-//! few (one a window row and column) again for every channel.
+//! Masks of lines, and those that were made before in this program: a convolution asks for the same few (one a
+//! window row and column) again for every channel.
 //!
-//! A mask is made of the bands of a tile whose terms along the line are no ranges. It is remembered whole, with the
-//! range of its active lanes, under the tile and the limits of those bands.
+//! A mask is what the bands of a tile leave of a line: a range, or bytes where a band's term along the line is no
+//! range. Lines whose lanes of the other axis are of one class have one mask.
 
 use smallvec::SmallVec;
 
-/// A band that narrows a line: which of the mask's conjuncts it is, and `lo <= term < hi`.
-pub(super) type Narrow = (usize, i64, i64);
+use super::line::LineMask;
+use super::tile::Band;
 
-/// What a mask is remembered by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    /// The tile, by name.
-    pub tile: usize,
-    /// Lanes beside the range are not active.
-    pub range: (usize, usize),
-    pub bands: SmallVec<[Narrow; 2]>,
-}
-
-impl Key {
-    fn slot(&self) -> usize {
-        let mixed = self.bands.iter().fold(self.tile ^ self.range.0, |mixed, &(band, lo, hi)| {
-            (mixed ^ band).wrapping_mul(31).wrapping_add(lo as usize).wrapping_mul(31).wrapping_add(hi as usize)
-        });
-        // Fibonacci hashing: the upper bits of a product depend on all of its factor's.
-        mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - REMEMBERED.trailing_zeros())
-    }
-}
-
-struct Remembered {
-    generation: u64,
-    key: Key,
+/// A mask, with a byte a lane where it is no range.
+struct Made {
+    mask: LineMask,
     lanes: Vec<u8>,
-    active: (usize, usize),
+    /// The bytes as words: all ones for an active lane.
+    words: Vec<u32>,
 }
 
-/// Masks remembered at a time.
-const REMEMBERED: usize = 256;
+/// The masks of one tile.
+#[derive(Default)]
+struct OfTile {
+    /// Of an earlier program where it is not the current one.
+    generation: u64,
+    /// What they were made for.
+    bands: SmallVec<[Band; 2]>,
+    by_class: Vec<Option<Made>>,
+}
 
 /// The mask of the current line, and those of lines before.
 #[derive(Default)]
 pub struct Masks {
     own: Vec<u8>,
-    remembered: Vec<Option<Remembered>>,
-    /// The current line's mask is this one, else the own one.
-    current: Option<usize>,
+    tiles: Vec<OfTile>,
+    /// The current line's mask is that of a tile and class, else the own one.
+    current: Option<(usize, usize)>,
     generation: u64,
 }
 
@@ -59,8 +47,8 @@ impl Masks {
     /// Bytes of the current line: which of its lanes are active.
     #[inline]
     pub fn lanes(&self) -> &[u8] {
-        match self.current.and_then(|at| self.remembered[at].as_ref()) {
-            Some(found) => &found.lanes,
+        match self.current.and_then(|(tile, class)| self.tiles[tile].by_class[class].as_ref()) {
+            Some(made) => &made.lanes,
             None => &self.own,
         }
     }
@@ -73,32 +61,56 @@ impl Masks {
         &mut self.own
     }
 
-    /// Makes the mask under a key current, by `make` when it is new; the range of its active lanes.
+    /// Forgets a tile's masks if they are not of these bands.
     #[inline]
-    pub(super) fn remember(&mut self, key: Key, make: impl FnOnce(&mut Vec<u8>)) -> (usize, usize) {
-        if self.remembered.is_empty() {
-            self.remembered.resize_with(REMEMBERED, || None);
+    pub(super) fn begin(&mut self, tile: usize, bands: &[Band]) {
+        if self.tiles.len() <= tile {
+            self.tiles.resize_with(tile + 1, OfTile::default);
         }
-        let slot = key.slot();
-        self.current = Some(slot);
-        match &self.remembered[slot] {
-            Some(old) if old.generation == self.generation && old.key == key => old.active,
-            Some(_) | None => {
-                let mut lanes = self.remembered[slot].take().map_or_else(Vec::new, |old| old.lanes);
-                make(&mut lanes);
-                let active = active(&lanes);
-                self.remembered[slot] = Some(Remembered { generation: self.generation, key, lanes, active });
-                active
-            }
+        let masks = &mut self.tiles[tile];
+        if masks.generation != self.generation || masks.bands.as_slice() != bands {
+            masks.generation = self.generation;
+            masks.bands = SmallVec::from_slice(bands);
+            masks.by_class.iter_mut().for_each(|made| *made = None);
         }
+    }
+
+    /// The mask of a class of a tile that has begun, and its words, when it has been made.
+    #[inline(always)]
+    pub(super) fn made(&self, tile: usize, class: usize) -> Option<(LineMask, &[u32])> {
+        let made = self.tiles[tile].by_class.get(class)?.as_ref()?;
+        Some((made.mask, &made.words))
+    }
+
+    /// Makes the mask of a class of a tile that has begun current, by `make` when it is new.
+    #[inline]
+    pub(super) fn of_class(&mut self, tile: usize, class: usize, make: impl FnOnce(&mut Vec<u8>) -> LineMask) -> LineMask {
+        let by_class = &mut self.tiles[tile].by_class;
+        if by_class.len() <= class {
+            by_class.resize_with(class + 1, || None);
+        }
+        self.current = Some((tile, class));
+        by_class[class]
+            .get_or_insert_with(|| {
+                let mut lanes = Vec::new();
+                let mask = make(&mut lanes);
+                let words = lanes.iter().map(|&lane| word(lane)).collect();
+                Made { mask, lanes, words }
+            })
+            .mask
     }
 }
 
-/// From the first active lane to behind the last; an empty range when there is none.
-pub(super) fn active(lanes: &[u8]) -> (usize, usize) {
+/// All ones for an active lane.
+pub(super) fn word(lane: u8) -> u32 {
+    0u32.wrapping_sub(lane.into())
+}
+
+/// What bytes leave of a line.
+pub(super) fn left(lanes: &[u8]) -> LineMask {
     match (lanes.iter().position(|&lane| lane != 0), lanes.iter().rposition(|&lane| lane != 0)) {
-        (Some(first), Some(last)) => (first, last + 1),
-        (None, _) | (_, None) => (0, 0),
+        (Some(first), Some(last)) => LineMask::Lanes(first, last + 1),
+        (None, _) | (_, None) => LineMask::Range(0, 0),
     }
 }
 
@@ -107,26 +119,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mask_is_made_once_a_program() {
+    fn a_mask_is_made_once_a_program_and_anew_for_other_bands() {
         let mut masks = Masks::default();
-        let key = |lo| Key { tile: 64, range: (0, 4), bands: SmallVec::from_slice(&[(0, lo, 9)]) };
+        let band = |hi| [Band { base: 0, lo: 0, hi }];
         let mut made = 0;
-        for _ in 0..2 {
+        for hi in [9, 9, 8] {
             masks.new_program();
-            for lo in [1, 2, 1, 2] {
-                let active = masks.remember(key(lo), |lanes| {
-                    made += 1;
-                    lanes.clear();
-                    lanes.extend([0, 1, u8::from(lo == 1), 0]);
-                });
-                assert_eq!(
-                    (active, masks.lanes()),
-                    if lo == 1 { ((1, 3), &[0, 1, 1, 0][..]) } else { ((1, 2), &[0, 1, 0, 0][..]) }
-                );
+            for _ in 0..2 {
+                masks.begin(2, &band(hi));
+                for class in [1, 0, 1] {
+                    let mask = masks.of_class(2, class, |lanes| {
+                        made += 1;
+                        lanes.extend([0, 1, class as u8, 0]);
+                        left(lanes)
+                    });
+                    assert_eq!((mask, masks.lanes()), (LineMask::Lanes(1, 2 + class), &[0, 1, class as u8, 0][..]));
+                }
             }
         }
-        assert_eq!(made, 4);
+        assert_eq!(made, 6);
+        masks.begin(2, &band(7));
+        assert_eq!(masks.of_class(2, 1, |_| LineMask::Range(0, 3)), LineMask::Range(0, 3));
         masks.fresh(2).fill(0);
-        assert_eq!((masks.lanes(), active(masks.lanes())), (&[0, 0][..], (0, 0)));
+        assert_eq!((masks.lanes(), left(masks.lanes())), (&[0, 0][..], LineMask::Range(0, 0)));
     }
 }

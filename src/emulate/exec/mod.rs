@@ -8,6 +8,7 @@
 pub mod address;
 pub mod assemble;
 pub mod atomic;
+pub mod axis;
 pub mod cast;
 pub mod cells;
 pub mod compare;
@@ -243,6 +244,8 @@ impl<'l> Machine<'l> {
     pub fn run_on(&mut self, linear: u32) -> Step {
         self.launch.go_on()?;
         self.become_program(linear);
+        // Others have run since it began to wait.
+        self.scratch.new_program();
         self.go_on_from(self.state.fuel)
     }
 
@@ -306,7 +309,12 @@ impl<'l> Machine<'l> {
         if slot == Slot::NONE {
             return;
         }
-        let old = std::mem::replace(self.state.cells.place(slot), cell);
+        let place = self.state.cells.place(slot);
+        if place.layout().is_none() {
+            *place = cell;
+            return;
+        }
+        let old = std::mem::replace(place, cell);
         self.pool.recycle(old);
     }
 

@@ -97,6 +97,7 @@ impl<'l> Machine<'l> {
             Code::Conjunction(mask, to) => self.conjunction(mask, to),
             Code::OnlyLane(a) => only_lane(self.cell(*a)),
             Code::Guard(sum, elem) => return self.guard(sum, *elem),
+            Code::Guards(guards) => return self.guards(guards),
             Code::LoadTile(load) => {
                 self.vacate(out);
                 self.load_tile(load, instruction)?
@@ -158,9 +159,10 @@ impl<'l> Machine<'l> {
                 let step = self.scalar(*step, "the step of a loop", instruction)?;
                 let at = self.scalar(*variable, "a loop", instruction)?;
                 let count = self.scalar(out, "a loop", instruction)?;
-                self.set(*variable, Cell::int(at.saturating_add(step)));
+                *self.state.cells.place(*variable) = Cell::int(at.saturating_add(step));
+                *self.state.cells.place(out) = Cell::int(count + 1);
                 self.state.pc = *test;
-                Cell::int(count + 1)
+                return Ok(());
             }
             Code::TableRow { table, counter, variable, start } => {
                 return self.table_row(*table, *counter, *variable, *start, instruction);

@@ -37,11 +37,12 @@ impl Machine<'_> {
         // A uniform or affine value is rare here: give it lanes.
         let dense;
         let cells = &self.state.cells;
-        let resolved = resolve(tile, cells, self.launch).ok_or(Stop::Suspect)?;
+        let Scratch { axes, masks, values: gathered, marks, .. } = &mut self.scratch;
+        let resolved = resolve(tile, cells, self.launch, axes).ok_or(Stop::Suspect)?;
         if resolved.empty {
             return Ok(());
         }
-        let shape = &resolved.shape[..resolved.rank];
+        let shape = resolved.shape;
         let cell = match cells.get(value) {
             Cell::Floats(_) => cells.get(value),
             Cell::Int(_) | Cell::Float(_) => {
@@ -88,7 +89,6 @@ impl Machine<'_> {
         let unsigned_elem = unsigned_pointee(self.launch, arg).then_some(elem);
         let to_bool = matches!(self.port.buffer(id).lanes, Storage::Bool(_));
         let overlap = self.launch.checks.overlap;
-        let Scratch { masks, values: gathered, marks, touched: _ } = &mut self.scratch;
         if overlap && !resolved.lanes_apart() && disagree(&resolved, &layout, &block, masks, marks) {
             return Err(Stop::Suspect);
         }
@@ -106,6 +106,7 @@ impl Machine<'_> {
         self.talk.stores += 1;
         let births = self.launch.checks.births && self.report.noticed.not_finite.is_none();
         let (port, report) = (&mut self.port, &mut self.report);
+        resolved.begin(masks);
         resolved.for_each_line(inner, |index| {
             let base = resolved.line_base(index, inner);
             let mask = resolved.line_mask(index, inner, masks);
@@ -129,7 +130,7 @@ impl Machine<'_> {
                 None if step == 1 => report.lines_copied += 1,
                 None => report.lines_gathered += 1,
             }
-            for_each_run(base, &resolved.terms[inner], range, active, |start, len, from| {
+            for_each_run(base, &resolved.term(inner), range, active, |start, len, from| {
                 let end = start.saturating_add(len as i64 - 1);
                 if !resolved.inside && bounds && !extent.contains_range(start, end) {
                     for at in start..=end {
@@ -215,7 +216,8 @@ fn disagree(tile: &Resolved<'_>, layout: &Layout, block: &Block<'_>, masks: &mut
 /// Calls `visit(address, place)` for every active lane, where `place` is the lane's in the block.
 fn each_active(tile: &Resolved<'_>, layout: &Layout, masks: &mut Masks, mut visit: impl FnMut(i64, usize)) {
     let inner = layout.inner_axis();
-    let (term, step) = (tile.terms[inner], layout.stride(inner));
+    let (term, step) = (tile.term(inner), layout.stride(inner));
+    tile.begin(masks);
     let every: Result<(), std::convert::Infallible> = tile.for_each_line(inner, |index| {
         let (base, place) = (tile.line_base(index, inner), tile.line_place(index, inner, layout));
         let (range, bytes) = match tile.line_mask(index, inner, masks) {

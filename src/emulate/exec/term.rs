@@ -1,8 +1,9 @@
 //! The terms of a tile's sums, as the cells hold them: lanes along one axis, with their hull.
 
+use std::sync::Arc;
+
 use super::Cells;
-use crate::emulate::tape::{Slot, Sum};
-use crate::emulate::value::layout::MAX_RANK;
+use crate::emulate::tape::Slot;
 use crate::emulate::value::{Cell, IntLanes};
 
 /// Lanes along one axis.
@@ -50,28 +51,36 @@ impl Term<'_> {
     }
 }
 
-const ZERO: Term<'static> = Term::Affine { base: 0, step: 0 };
-
-/// A sum's terms; `None`: suspect.
-pub fn terms<'c>(sum: &Sum, cells: &'c Cells) -> Option<[Term<'c>; MAX_RANK]> {
-    let mut out = [ZERO; MAX_RANK];
-    for (axis, slot) in sum.terms.iter().enumerate() {
-        if let Some(slot) = slot {
-            out[axis] = term(cells.get(*slot))?;
-        }
-    }
-    Some(out)
+/// A term that keeps its lanes.
+#[derive(Debug)]
+pub enum Lanes {
+    Affine { base: i64, step: i64 },
+    Dense { lanes: Arc<Vec<i64>>, lo: i64, hi: i64 },
 }
 
-fn term(cell: &Cell) -> Option<Term<'_>> {
-    match cell {
-        Cell::Int(s) if s.taint == 0 => Some(Term::Affine { base: s.value, step: 0 }),
-        Cell::Ints(block) if block.taints.is_none() => Some(match &block.lanes {
-            IntLanes::Affine { base, step } => Term::Affine { base: *base, step: *step },
-            IntLanes::Dense(lanes) if block.layout.is_full() => Term::Dense { lanes, lo: block.lo, hi: block.hi },
-            IntLanes::Dense(_) => return None,
-        }),
-        _ => None,
+impl Lanes {
+    /// The term in a cell, zero without one; `None`: suspect.
+    pub fn of(slot: Option<Slot>, cells: &Cells) -> Option<Lanes> {
+        let Some(slot) = slot else { return Some(Lanes::Affine { base: 0, step: 0 }) };
+        match cells.get(slot) {
+            Cell::Int(s) if s.taint == 0 => Some(Lanes::Affine { base: s.value, step: 0 }),
+            Cell::Ints(block) if block.taints.is_none() => Some(match &block.lanes {
+                IntLanes::Affine { base, step } => Lanes::Affine { base: *base, step: *step },
+                IntLanes::Dense(lanes) if block.layout.is_full() => {
+                    Lanes::Dense { lanes: lanes.clone(), lo: block.lo, hi: block.hi }
+                }
+                IntLanes::Dense(_) => return None,
+            }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub fn term(&self) -> Term<'_> {
+        match self {
+            Lanes::Affine { base, step } => Term::Affine { base: *base, step: *step },
+            Lanes::Dense { lanes, lo, hi } => Term::Dense { lanes, lo: *lo, hi: *hi },
+        }
     }
 }
 

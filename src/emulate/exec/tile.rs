@@ -7,47 +7,40 @@
 
 use smallvec::SmallVec;
 
+use super::axis::{Axes, AxisTerms};
 use super::masks::Masks;
-use super::term::{Term, integer, terms};
+use super::term::{Term, integer};
 use super::{Cells, Launch};
 use crate::emulate::check::overlap;
-use crate::emulate::tape::{Conjunct, Slot, Sum, Tile};
+use crate::emulate::tape::{Conjunct, Lasting, Tile};
 use crate::emulate::value::layout::MAX_RANK;
 use crate::emulate::value::{Cell, Layout, MaskBlock, MaskLanes, Origin};
 use crate::emulate::view::Extent;
 
-/// `lo <= base + Σ terms < hi`, where it does not hold for the whole tile.
-pub(super) struct Band<'c> {
-    /// Which of the mask's conjuncts it is: bands that hold for the whole tile are not listed, so
-    /// that a band's place in the list does not name it.
-    pub(super) conjunct: usize,
+/// `lo <= base + Σ terms < hi`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Band {
     pub(super) base: i64,
-    pub(super) terms: [Term<'c>; MAX_RANK],
-    /// Range of each term over the active lanes of its axis.
-    pub(super) hulls: [(i64, i64); MAX_RANK],
     pub(super) lo: i64,
     pub(super) hi: i64,
 }
 
 /// A resolved tile.
 pub struct Resolved<'c> {
-    /// Names the tile among those of its tape.
-    pub(super) id: usize,
-    /// By axis: bands' masks along it may be remembered.
-    pub(super) stable: &'c [bool],
+    pub(super) tile: &'c Tile,
     pub rank: usize,
-    pub shape: [usize; MAX_RANK],
+    pub shape: &'c [usize],
     pub arg: usize,
     pub base: i64,
-    pub terms: [Term<'c>; MAX_RANK],
-    /// Active lanes of each axis lie in `from..to`.
-    pub active: [(usize, usize); MAX_RANK],
-    /// Bytes of a one-axis mask that is no range.
-    pub(super) bytes: [SmallVec<[&'c [u8]; 1]>; MAX_RANK],
-    pub(super) bands: SmallVec<[Band<'c>; 2]>,
+    /// The last ones repeat the first.
+    pub(super) axes: [&'c AxisTerms; MAX_RANK],
+    /// All of the mask's.
+    pub(super) bands: SmallVec<[Band; 2]>,
+    /// A band does not hold for the whole tile.
+    banded: bool,
     pub(super) blocks: SmallVec<[(&'c [u8], Layout); 1]>,
-    /// Range of the address term over the active lanes of each axis.
-    hulls: [(i64, i64); MAX_RANK],
+    /// Range of the addresses of the active lanes.
+    hull: (i64, i64),
     /// No lane is active.
     pub empty: bool,
     /// Every lane of the active ranges has its address inside the view.
@@ -57,55 +50,56 @@ pub struct Resolved<'c> {
 /// Buffers of the tile loops.
 #[derive(Default)]
 pub struct Scratch {
+    pub axes: Axes,
     pub masks: Masks,
     pub touched: Vec<super::load::Run>,
     pub marks: overlap::Marks,
     pub values: super::store::Values,
+    /// By joined guards: for how many rows of their table they hold in this program.
+    proven: Vec<Option<usize>>,
 }
 
 impl Scratch {
     pub fn new_program(&mut self) {
+        self.axes.new_program();
         self.masks.new_program();
+        self.proven.fill(None);
+    }
+
+    pub fn proven(&mut self, guards: usize) -> &mut Option<usize> {
+        if self.proven.len() <= guards {
+            self.proven.resize(guards + 1, None);
+        }
+        &mut self.proven[guards]
     }
 }
 
 /// `None`: suspect.
-pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> Option<Resolved<'c>> {
-    let rank = tile.shape.len();
-    let mut shape = [1; MAX_RANK];
-    shape[..rank].copy_from_slice(&tile.shape);
+pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>, axes: &'c mut Axes) -> Option<Resolved<'c>> {
     let Cell::Ptr(base) = cells.get(tile.address.base) else { return None };
     // Casts of pointers go lane by lane.
     if base.taint != 0 || !matches!(Origin::of(base.arg), Origin::Argument(_)) {
         return None;
     }
-    let mut active = [(0, 1); MAX_RANK];
-    for axis in 0..rank {
-        active[axis] = (0, shape[axis]);
-    }
     let mut resolved = Resolved {
-        id: std::ptr::from_ref(tile) as usize,
-        stable: &tile.stable,
-        rank,
-        shape,
+        tile,
+        rank: tile.shape.len(),
+        shape: &tile.shape,
         arg: base.arg as usize,
         base: base.offset,
-        terms: terms(&tile.address, cells)?,
-        active,
-        bytes: Default::default(),
+        axes: axes.of(tile, cells)?,
         bands: SmallVec::new(),
+        banded: false,
         blocks: SmallVec::new(),
-        hulls: [(0, 0); MAX_RANK],
+        hull: (0, 0),
         empty: false,
         inside: false,
     };
+    resolved.empty = resolved.axes().iter().any(|axis| axis.active.0 >= axis.active.1);
     for conjunct in &tile.mask {
         match conjunct {
             Conjunct::Scalar(slot) => resolved.scalar(cells.get(*slot))?,
-            Conjunct::Axis(axis, slot) => match cells.get(*slot) {
-                Cell::Mask(mask) => resolved.axis(*axis, mask)?,
-                other => resolved.scalar(other)?,
-            },
+            Conjunct::Axis(..) => {}
             Conjunct::Block(slot) => match cells.get(*slot) {
                 Cell::Mask(MaskBlock { layout, lanes: MaskLanes::Dense(lanes), taints: None }) => {
                     resolved.blocks.push((lanes, *layout));
@@ -113,31 +107,27 @@ pub fn resolve<'c>(tile: &'c Tile, cells: &'c Cells, launch: &'c Launch<'_>) -> 
                 Cell::Mask(_) => return None,
                 other => resolved.scalar(other)?,
             },
-            Conjunct::Band { .. } => {}
-        }
-    }
-    resolved.empty |= resolved.active[..rank].iter().any(|(from, to)| from >= to);
-    if resolved.empty {
-        return Some(resolved);
-    }
-    for (number, conjunct) in tile.mask.iter().enumerate() {
-        if let Conjunct::Band { sum, lo, hi } = conjunct {
-            resolved.band(number, sum, *lo, *hi, cells)?;
+            Conjunct::Band { sum, lo, hi } => {
+                let base = integer(cells, sum.base)?;
+                let lo = lo.map_or(Some(i64::MIN), |s| integer(cells, s))?;
+                let hi = hi.map_or(Some(i64::MAX), |s| integer(cells, s))?;
+                resolved.band(Band { base, lo, hi });
+            }
         }
     }
     if resolved.empty {
         return Some(resolved);
     }
-    resolved.hulls = resolved.hulls_of(&resolved.terms);
-    let (lo, hi) = resolved.hull();
-    let extent = launch.extents[resolved.arg].as_ref()?;
-    resolved.inside = extent.contains_range(lo, hi);
+    let (lo, hi) = around(resolved.base, resolved.axes().iter().map(|axis| axis.address.hull));
+    resolved.hull = (lo, hi);
+    resolved.inside = launch.extents[resolved.arg].as_ref()?.contains_range(lo, hi);
     Some(resolved)
 }
 
 /// The range of a base plus terms of these ranges.
-fn around(base: i64, hulls: &[(i64, i64)]) -> (i64, i64) {
-    hulls.iter().fold((base, base), |(lo, hi), (l, h)| (lo.saturating_add(*l), hi.saturating_add(*h)))
+#[inline]
+fn around(base: i64, hulls: impl Iterator<Item = (i64, i64)>) -> (i64, i64) {
+    hulls.fold((base, base), |(lo, hi), (l, h)| (lo.saturating_add(l), hi.saturating_add(h)))
 }
 
 impl<'c> Resolved<'c> {
@@ -151,80 +141,68 @@ impl<'c> Resolved<'c> {
         }
     }
 
-    fn axis(&mut self, axis: usize, mask: &'c MaskBlock) -> Option<()> {
-        if mask.taints.is_some() {
-            return None;
-        }
-        match &mask.lanes {
-            MaskLanes::Range { from, to } => {
-                let active = &mut self.active[axis];
-                *active = (active.0.max(*from), active.1.min(*to));
-            }
-            MaskLanes::Dense(lanes) if mask.layout.is_full() => {
-                let Some(first) = lanes.iter().position(|&b| b != 0) else {
-                    self.empty = true;
-                    return Some(());
-                };
-                let last = lanes.iter().rposition(|&b| b != 0).expect("invariant: a lane is active") + 1;
-                let active = &mut self.active[axis];
-                *active = (active.0.max(first), active.1.min(last));
-                if lanes[first..last].contains(&0) {
-                    self.bytes[axis].push(lanes);
-                }
-            }
-            MaskLanes::Dense(_) => return None,
-        }
-        Some(())
+    #[inline]
+    pub(super) fn axes(&self) -> &[&'c AxisTerms] {
+        &self.axes[..self.rank]
     }
 
-    /// Range of each term over the active lanes of its axis.
-    fn hulls_of(&self, terms: &[Term<'_>; MAX_RANK]) -> [(i64, i64); MAX_RANK] {
-        let mut hulls = [(0, 0); MAX_RANK];
-        for axis in 0..self.rank {
-            hulls[axis] = terms[axis].hull(self.active[axis].0, self.active[axis].1);
-        }
-        hulls
+    /// The addresses' term along an axis.
+    #[inline]
+    pub fn term(&self, axis: usize) -> Term<'c> {
+        self.axes[axis].address.term()
+    }
+
+    /// Active lanes of an axis lie in this range.
+    #[inline]
+    pub fn active(&self, axis: usize) -> (usize, usize) {
+        self.axes[axis].active
+    }
+
+    /// Whether what the tile is along an axis, and its masks with it, stays until the program ends.
+    pub(super) fn is_stable(&self, axis: usize) -> bool {
+        self.tile.lasting[axis] == Lasting::Program
     }
 
     /// Range of the address term over lanes `from..to` of the line axis.
     #[inline]
     pub fn line_hull(&self, inner: usize, from: usize, to: usize) -> (i64, i64) {
-        if (from, to) == self.active[inner] { self.hulls[inner] } else { self.terms[inner].hull(from, to) }
+        if (from, to) == self.active(inner) { self.axes[inner].address.hull } else { self.term(inner).hull(from, to) }
     }
 
-    fn band(&mut self, conjunct: usize, sum: &Sum, lo: Option<Slot>, hi: Option<Slot>, cells: &'c Cells) -> Option<()> {
-        let base = integer(cells, sum.base)?;
-        let terms = terms(sum, cells)?;
-        let lo = lo.map_or(Some(i64::MIN), |s| integer(cells, s))?;
-        let hi = hi.map_or(Some(i64::MAX), |s| integer(cells, s))?;
-        let hulls = self.hulls_of(&terms);
-        let (least, most) = around(base, &hulls[..self.rank]);
-        if least >= lo && most < hi {
-            return Some(());
+    /// Takes the next band of the mask.
+    fn band(&mut self, band: Band) {
+        let number = self.bands.len();
+        self.bands.push(band);
+        if self.empty {
+            return;
         }
-        if most < lo || least >= hi {
-            self.empty = true;
-            return Some(());
-        }
-        self.bands.push(Band { conjunct, base, terms, hulls, lo, hi });
-        Some(())
+        let (least, most) = around(band.base, self.axes().iter().map(|axis| axis.bands[number].hull));
+        self.empty = most < band.lo || least >= band.hi;
+        self.banded |= least < band.lo || most >= band.hi;
+    }
+
+    /// Whether some lines of the tile are more than the active range of their axis and those of the others.
+    #[inline]
+    pub(super) fn is_narrowed(&self, inner: usize) -> bool {
+        self.banded || !self.blocks.is_empty() || !self.axes[inner].bytes.is_empty()
     }
 
     /// Whether every line of the tile is the whole active range.
     pub fn is_plain(&self) -> bool {
-        self.bands.is_empty() && self.blocks.is_empty() && self.bytes[..self.rank].iter().all(SmallVec::is_empty)
+        !self.banded && self.blocks.is_empty() && self.axes().iter().all(|axis| axis.bytes.is_empty())
     }
 
     /// Every lane of the tile is active.
     pub fn is_full(&self) -> bool {
-        !self.empty && self.is_plain() && (0..self.rank).all(|a| self.active[a] == (0, self.shape[a]))
+        !self.empty && self.is_plain() && (0..self.rank).all(|a| self.active(a) == (0, self.shape[a]))
     }
 
     /// The axis along which addresses lie closest together; `preferred` wins a tie.
     pub fn best_axis(&self, preferred: usize) -> usize {
         let spread = |axis: usize| -> i64 {
-            let (lo, hi) = self.hulls[axis];
-            let n = self.active[axis].1.saturating_sub(self.active[axis].0) as i64;
+            let (lo, hi) = self.axes[axis].address.hull;
+            let (from, to) = self.active(axis);
+            let n = to.saturating_sub(from) as i64;
             if n <= 1 || hi == lo { i64::MAX } else { (hi - lo) / (n - 1) }
         };
         (0..self.rank).min_by_key(|&a| (spread(a), a != preferred, self.rank - a)).expect("invariant: a tile has an axis")
@@ -234,10 +212,10 @@ impl<'c> Resolved<'c> {
     pub fn lanes_apart(&self) -> bool {
         let mut axes: SmallVec<[(i64, i64); MAX_RANK]> = SmallVec::new();
         for axis in 0..self.rank {
-            let (from, to) = self.active[axis];
+            let (from, to) = self.active(axis);
             if to - from > 1 {
-                let (lo, hi) = self.hulls[axis];
-                axes.push((self.terms[axis].gap(from, to), hi.saturating_sub(lo)));
+                let (lo, hi) = self.axes[axis].address.hull;
+                axes.push((self.term(axis).gap(from, to), hi.saturating_sub(lo)));
             }
         }
         overlap::apart(&mut axes)
@@ -245,7 +223,7 @@ impl<'c> Resolved<'c> {
 
     /// The range of the addresses of the active lanes.
     pub fn hull(&self) -> (i64, i64) {
-        around(self.base, &self.hulls[..self.rank])
+        self.hull
     }
 
     /// Strides of the two axes of a full, affine tile of ascending addresses inside its view: it may
@@ -254,7 +232,7 @@ impl<'c> Resolved<'c> {
         if !self.inside || !self.is_full() || self.rank != 2 {
             return None;
         }
-        let step = |axis: usize| match self.terms[axis] {
+        let step = |axis: usize| match self.term(axis) {
             Term::Affine { step, .. } => usize::try_from(step).ok(),
             Term::Dense { .. } => None,
         };
@@ -263,7 +241,7 @@ impl<'c> Resolved<'c> {
 
     /// Address of lane (0, 0, …).
     pub fn first(&self) -> i64 {
-        self.base + self.terms[..self.rank].iter().map(|t| t.at(0)).sum::<i64>()
+        self.base + (0..self.rank).map(|axis| self.term(axis).at(0)).sum::<i64>()
     }
 }
 

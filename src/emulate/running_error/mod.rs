@@ -188,6 +188,7 @@ impl Shadow {
             Code::Materialise(..)
             | Code::Conjunction(..)
             | Code::Guard(..)
+            | Code::Guards(_)
             | Code::LoadTile(_)
             | Code::StoreTile(..)
             | Code::TableRow { .. }

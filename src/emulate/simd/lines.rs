@@ -17,6 +17,16 @@ pub fn fetch<T>(memory: &[T], first: i64, len: usize) {
     let _ = (memory, first, len);
 }
 
+/// Copies a line; those of blocks have multiples of 16 lanes, which need no call.
+#[inline(always)]
+pub fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    const LANES: usize = 16;
+    let (whole, []) = to.as_chunks_mut::<LANES>() else { return to.copy_from_slice(from) };
+    for (to, from) in whole.iter_mut().zip(from.as_chunks::<LANES>().0) {
+        *to = *from;
+    }
+}
+
 /// `out[i] = window[terms[i] - lo]`.
 ///
 /// # Safety
@@ -30,10 +40,36 @@ pub unsafe fn gather<T: Copy>(window: &[T], terms: &[i64], lo: i64, out: &mut [T
     }
 }
 
-/// Lanes whose byte is zero become `other`.
+/// A number that a mask of its width chooses.
+pub trait Lane: Copy {
+    /// This number where the word is all ones, `other` where it is zero.
+    fn kept(self, word: u32, other: Self) -> Self;
+}
+
+impl Lane for f32 {
+    #[inline(always)]
+    fn kept(self, word: u32, other: f32) -> f32 {
+        f32::from_bits(self.to_bits() & word | other.to_bits() & !word)
+    }
+}
+
+macro_rules! lanes {
+    ($($ty:ty),*) => {$(
+        impl Lane for $ty {
+            #[inline(always)]
+            fn kept(self, word: u32, other: $ty) -> $ty {
+                if word != 0 { self } else { other }
+            }
+        }
+    )*};
+}
+
+lanes!(f64, i64, u8);
+
+/// Lanes whose word is zero become `other`; the words of the others are all ones.
 #[inline(always)]
-pub fn blend<T: Copy>(line: &mut [T], mask: &[u8], other: T) {
-    for (lane, &byte) in line.iter_mut().zip(mask) {
-        *lane = if byte != 0 { *lane } else { other };
+pub fn blend<T: Lane>(line: &mut [T], words: &[u32], other: T) {
+    for (lane, &word) in line.iter_mut().zip(words) {
+        *lane = lane.kept(word, other);
     }
 }

@@ -96,15 +96,36 @@ pub enum Conjunct {
     Block(Slot),
 }
 
+/// Sums that must fit their types in every iteration of a loop.
+#[derive(Clone, Debug)]
+pub struct Guards {
+    pub sums: Vec<(Sum, Elem)>,
+    pub table: usize,
+    /// Their place among the tape's.
+    pub number: usize,
+}
+
 /// The address of a load or store whose index splits along axes.
 #[derive(Clone, Debug)]
 pub struct Tile {
     pub shape: BlockShape,
     pub address: Sum,
     pub mask: Vec<Conjunct>,
-    /// By axis: no band's term along it changes within a program, so that its masks along a line may
-    /// be remembered.
-    pub stable: SmallVec<[bool; 4]>,
+    /// By axis.
+    pub lasting: SmallVec<[Lasting; 4]>,
+    /// Its place among the tape's tiles.
+    pub number: usize,
+}
+
+/// How long the terms and masks of a tile along an axis stay what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasting {
+    /// Until the program ends.
+    Program,
+    /// In every program they are those of the iteration, by its table.
+    Row(usize),
+    /// No longer than the instruction.
+    Instruction,
 }
 
 /// A load of a tile.
@@ -242,6 +263,8 @@ pub enum Code {
     OnlyLane(Slot),
     /// Suspect unless every lane of the sum fits the type.
     Guard(Sum, Elem),
+    /// Guards of an iteration, of what the launch, the program and one table's row decide.
+    Guards(Box<Guards>),
     LoadTile(Box<LoadTile>),
     StoreTile(Box<Tile>, Slot, Elem),
     /// Pointers, mask, other.

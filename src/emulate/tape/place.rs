@@ -283,6 +283,7 @@ fn fits_a_table(code: &Code) -> bool {
         | Code::Reshape(..)
         | Code::Materialise(..)
         | Code::Conjunction(..)
+        | Code::Guards(_)
         | Code::LoadTile(_)
         | Code::StoreTile(..)
         | Code::LoadLanes(..)
@@ -368,6 +369,7 @@ pub fn reads(code: &Code) -> Vec<Slot> {
         Code::Fma(_, a, b, c) | Code::Select(_, a, b, c) => out.extend([*a, *b, *c]),
         Code::Materialise(s, ..) | Code::Guard(s, _) => sum(s, &mut out),
         Code::Conjunction(mask, _) => conjuncts(mask, &mut out),
+        Code::Guards(guards) => guards.sums.iter().for_each(|(s, _)| sum(s, &mut out)),
         Code::LoadTile(l) => load(l, &mut out),
         Code::StoreTile(t, value, _) => {
             tile(t, &mut out);

@@ -105,7 +105,8 @@ impl Builder<'_> {
         let first = self.place.open(StreamKind::Guarded, outer);
         let second = self.place.open(StreamKind::Guarded, outer);
         let args: Vec<Slot> = before.args.iter().map(|&a| self.place.local(first, kernel.ty(a).is_scalar())).collect();
-        let results: Vec<Slot> = after.args.iter().map(|&a| self.place.local(outer, kernel.ty(a).is_scalar())).collect();
+        // They change from turn to turn as long as the loop runs.
+        let results: Vec<Slot> = after.args.iter().map(|&a| self.place.local(second, kernel.ty(a).is_scalar())).collect();
         let start = init.iter().zip(&args).map(|(&v, &to)| Handover { to, from: self.cell(v) }).collect();
         for (&arg, &slot) in before.args.iter().zip(&args) {
             self.forms.insert(arg, Form::Cell(slot));
@@ -123,6 +124,7 @@ impl Builder<'_> {
         self.insts(&after.insts)?;
         let next = args.iter().zip(&after.yields).map(|(&to, &v)| Handover { to, from: self.cell(v) }).collect();
         self.place.current = outer;
+        results.iter().for_each(|&result| self.place.set_home(result, outer));
         let patience = [before, after].into_iter().filter_map(patience).min();
         self.place.push(Item::While {
             init: start,

@@ -11,19 +11,31 @@ impl Builder<'_> {
         }
         let address = self.as_sum(ptr)?;
         let mask = mask.map(|m| self.as_mask(m)).unwrap_or_default();
-        let fixed = |slot: Slot| match self.place.streams[self.place.home(slot).0].kind {
-            StreamKind::Launch | StreamKind::Program => true,
-            StreamKind::Table(_) | StreamKind::Loop(_) | StreamKind::Guarded => false,
-        };
-        let stable = (0..shape.len())
-            .map(|axis| {
-                mask.iter().all(|conjunct| match conjunct {
-                    Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis].is_none_or(fixed),
-                    Conjunct::Scalar(_) | Conjunct::Axis(..) | Conjunct::Block(_) => true,
-                })
-            })
-            .collect();
-        Some(Tile { shape, address, mask, stable })
+        let lasting = (0..shape.len()).map(|axis| self.lasting(axis, &address, &mask)).collect();
+        self.tiles += 1;
+        Some(Tile { shape, address, mask, lasting, number: self.tiles - 1 })
+    }
+
+    /// How long what these are along an axis lasts.
+    fn lasting(&self, axis: usize, address: &Sum, mask: &[Conjunct]) -> Lasting {
+        let of_mask = mask.iter().filter_map(|conjunct| match conjunct {
+            Conjunct::Axis(along, slot) => (*along == axis).then_some(*slot),
+            Conjunct::Band { sum, lo: _, hi: _ } => sum.terms[axis],
+            Conjunct::Scalar(_) | Conjunct::Block(_) => None,
+        });
+        let mut lasting = None;
+        for slot in of_mask.chain(address.terms[axis]) {
+            let of_slot = match self.place.streams[self.place.home(slot).0].kind {
+                StreamKind::Launch => continue,
+                StreamKind::Program => Lasting::Program,
+                StreamKind::Table(table) => Lasting::Row(table),
+                StreamKind::Loop(_) | StreamKind::Guarded => Lasting::Instruction,
+            };
+            if *lasting.get_or_insert(of_slot) != of_slot {
+                return Lasting::Instruction;
+            }
+        }
+        lasting.unwrap_or(Lasting::Program)
     }
 
     pub(super) fn load(&mut self, ptr: Value, mask: Option<Value>, other: Option<Value>, result: Value, span: Span) -> Form {

@@ -26,8 +26,8 @@ use super::provenance::Uses;
 use super::split::Form;
 use super::whole::WholeOp;
 use super::{
-    Atomic, AtomicKind, Code, Combine, Conjunct, Dot, DotOperand, Instruction, Known, LoadTile, Program, Reduce, Scan, Slot, Sum,
-    Tape, Tile,
+    Atomic, AtomicKind, Code, Combine, Conjunct, Dot, DotOperand, Guards, Instruction, Known, Lasting, LoadTile, Program, Reduce,
+    Scan, Slot, Sum, Tape, Tile,
 };
 use crate::diag::{self, Diagnostic, codes};
 use crate::emulate::value::layout::MAX_RANK;
@@ -76,6 +76,8 @@ pub struct Builder<'k> {
     skipped: HashSet<Value>,
     combines: Vec<StreamId>,
     carried: HashMap<Slot, StreamId>,
+    /// Tiles so far.
+    tiles: usize,
 }
 
 impl<'k> Builder<'k> {
@@ -93,6 +95,7 @@ impl<'k> Builder<'k> {
             skipped: HashSet::new(),
             combines: Vec::new(),
             carried: HashMap::new(),
+            tiles: 0,
         };
         let mut uses = HashMap::new();
         for block in &kernel.blocks {
