@@ -16,7 +16,7 @@ fn the_line_that_mends_a_kernel_is_named_first() {
             "maxpool2d",
             "(r * DILATION_H - PAD_H)",
             "r * DILATION_H",
-            "with `((r * DILATION_H) - PAD_H)` for `r * DILATION_H` in line ",
+            "with `((p * STRIDE_H) - PAD_H)` for `p * STRIDE_H` in line ",
         ),
         (
             "conv2d_resnet",
