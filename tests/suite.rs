@@ -10,6 +10,8 @@ mod dead;
 mod dtypes;
 #[path = "suite/edits.rs"]
 mod edits;
+#[path = "suite/equivalent.rs"]
+mod equivalent;
 #[path = "suite/explain.rs"]
 mod explain;
 #[path = "suite/given.rs"]

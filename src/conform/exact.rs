@@ -48,6 +48,17 @@ pub fn survives_splitting(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
     factors.filter(|&&v| graph.dtype(v) == DType::F32).all(|&v| env.get(v).is_some_and(|t| is_of(DType::BF16, t)))
 }
 
+/// Whether means are taken, which are as good when they are multiplied by 1/n, and not exact then.
+pub fn averages(graph: &Graph, nodes: &[NodeId]) -> bool {
+    nodes.iter().any(|&id| match &graph.node(id).op {
+        Op::Pool(pool) => match pool.kind {
+            PoolKind::Max => false,
+            PoolKind::Average { .. } | PoolKind::AdaptiveAverage => true,
+        },
+        Op::Conv(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::Softmax { .. } | Op::View(_) => false,
+    })
+}
+
 fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool {
     match op {
         Op::View(_) => true,

@@ -6,10 +6,13 @@
 //! of the emitted text is known here. A large kernel is tried at the smallest shapes at which it fails, and the edit that
 //! mends it there must mend it at its own.
 //!
+//! What the kernel is given or computes and does not read is put back first ([`unread`]).
+//!
 //! Not found: slips that take two edits, or that left out what is written nowhere else; a line that makes up for the
 //! wrong one is taken for it. Wrappers and large launches are not tried.
 
 mod edits;
+mod unread;
 
 use std::sync::atomic::Ordering;
 
@@ -23,7 +26,7 @@ use crate::conform::subject::{Launch, Subject, module_name};
 use crate::diag::{Diagnostic, Place, codes};
 use crate::host::Modules;
 use crate::source::{SourceFile, Span};
-use crate::syntax::ast::{Expr, ExprKind, Module, Stmt, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind};
 use crate::syntax::parse_module;
 use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
@@ -34,6 +37,10 @@ const BUDGET: usize = 1 << 22;
 
 /// Edits that are tried: of a launch that is tried at all at least, and at most.
 const TRIALS: (usize, usize) = (64, 768);
+
+/// The share of the edits that put back what is not read ([`unread`]): they go first, where there are any, and other
+/// slips need trials, too.
+const UNREAD: usize = 4;
 
 /// Instructions that one program of a trial may execute.
 const FUEL: u64 = 1 << 20;
@@ -109,20 +116,25 @@ fn first(
     let filter = Filter::of(subject, executor, launch);
     let statements = statements(module, &kernel.launches.last()?.function);
     let names = names(&statements);
-    let suspected = |stmt: &&&Stmt| {
-        let own = header(stmt);
+    let rank = |own: Span| {
         let at = found.related.iter().position(|(place, _)| matches!(place, Place::Text { span, .. } if *span == own));
         at.unwrap_or(usize::MAX)
     };
     let mut ordered: Vec<&&Stmt> = statements.iter().collect();
-    ordered.sort_by_key(suspected);
+    ordered.sort_by_key(|stmt| rank(header(stmt)));
     let edits = ordered.into_iter().flat_map(|stmt| {
         let all = edits::edits(&module.file, stmt, &names).into_iter();
         all.map(move |(likely, edit)| (likely, Mended { statement: header(stmt), edit }))
     });
     let mut edits: Vec<(Likely, Mended)> = edits.collect();
     edits.sort_by_key(|(likely, _)| *likely);
-    for (_, mended) in edits.into_iter().take(trials) {
+    let mut unread: Vec<Mended> = reached(module, &kernel.launches.last()?.function)
+        .flat_map(|function| unread::edits(&module.file, function))
+        .map(|(statement, edit)| Mended { statement, edit })
+        .collect();
+    unread.sort_by_key(|mended| rank(mended.statement));
+    unread.truncate(trials / UNREAD);
+    for mended in unread.into_iter().chain(edits.into_iter().map(|(_, mended)| mended)).take(trials) {
         if executor.cancel().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
             return None;
         }
@@ -176,6 +188,15 @@ impl Filter {
 
 /// The statements of a kernel and the helpers that it calls, in order of the text.
 fn statements<'m>(module: &'m Module, entry: &str) -> Vec<&'m Stmt> {
+    let mut found = Vec::new();
+    for function in reached(module, entry) {
+        each_stmt(&function.body, &mut |stmt| found.push(stmt));
+    }
+    found
+}
+
+/// A kernel and the helpers that it calls, in order of the text.
+fn reached<'m>(module: &'m Module, entry: &str) -> impl Iterator<Item = &'m FunctionDef> {
     let (mut read, mut open) = (Vec::new(), vec![entry.to_owned()]);
     while let Some(name) = open.pop() {
         let Some(function) = functions(module).find(|f| f.name == name && !read.contains(&name)) else { continue };
@@ -190,11 +211,7 @@ fn statements<'m>(module: &'m Module, entry: &str) -> Vec<&'m Stmt> {
         });
         read.push(name);
     }
-    let mut found = Vec::new();
-    for function in functions(module).filter(|f| read.contains(&f.name)) {
-        each_stmt(&function.body, &mut |stmt| found.push(stmt));
-    }
-    found
+    functions(module).filter(move |f| read.contains(&f.name))
 }
 
 /// The names that the statements use, by kind.

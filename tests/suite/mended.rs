@@ -11,6 +11,19 @@ fn the_line_that_mends_a_kernel_is_named_first() {
         ("maxpool2d", "range(KERNEL_H)", "range(KERNEL_H - 1)", "with `KERNEL_H` for `KERNEL_H - 1` in line "),
         ("maxpool2d", "float(\"-inf\"), dtype", "0.0, dtype", "with `float(\"-inf\")` for `0.0` in line "),
         ("conv2d_resnet", "(h < H)", "(h < H - 1)", "with `<=` for `<` in line "),
+        // What nothing reads any more.
+        (
+            "maxpool2d",
+            "(r * DILATION_H - PAD_H)",
+            "r * DILATION_H",
+            "with `((p * STRIDE_H) - PAD_H)` for `p * STRIDE_H` in line ",
+        ),
+        (
+            "conv2d_resnet",
+            "(q * STRIDE_W - PAD_W)",
+            "(q * STRIDE_W)",
+            "with `((q * STRIDE_W) - PAD_W)` for `q * STRIDE_W` in line ",
+        ),
     ];
     for (template, from, to, said) in cases {
         let (_guard, suite) = small_suite();

@@ -17,7 +17,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    fn new(span: Span, text: impl Into<String>) -> Edit {
+    pub fn new(span: Span, text: impl Into<String>) -> Edit {
         Edit { span, text: text.into() }
     }
 
@@ -306,7 +306,7 @@ fn exchanged(file: &SourceFile, a: &Expr, b: &Expr) -> Edit {
 }
 
 /// The text of an expression, in parentheses where it could fall apart.
-fn grouped(file: &SourceFile, e: &Expr) -> String {
+pub fn grouped(file: &SourceFile, e: &Expr) -> String {
     let text = file.slice(e.span);
     match &e.kind {
         ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Compare { .. } | ExprKind::Logical(..) => format!("({text})"),
