@@ -220,7 +220,9 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
             let line = &mut out[place..place + n];
             let base = tile.line_base(index, inner);
             let first = tile.line_place(index, inner, &self.numbers);
-            self.fetch_ahead(index);
+            if tile.rank == 2 {
+                self.fetch_ahead(index[1 - inner]);
+            }
             match tile.line_mask(index, inner, masks) {
                 LineMask::Range(from, to) => {
                     if from > 0 || to < n {
@@ -284,7 +286,7 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
                 line.fill(self.other);
                 continue;
             }
-            self.fetch_ahead(&index_of(1 - inner, i));
+            self.fetch_ahead(i);
             let at = start.wrapping_add(outer.at(i)) as usize;
             lines::copy(&window[at..at + to - from], &mut line[from..to]);
             line[..from].fill(self.other);
@@ -306,11 +308,12 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
                 continue;
             }
             let class = classes[i] as usize;
-            let index = index_of(1 - inner, i);
-            self.fetch_ahead(&index);
+            self.fetch_ahead(i);
             let (mask, words) = match masks.made(tile.tile.number, class) {
                 Some(made) => made,
                 None => {
+                    let mut index = [0; MAX_RANK];
+                    index[1 - inner] = i;
                     tile.narrowed(&index, inner, masks);
                     masks.made(tile.tile.number, class).expect("invariant: it was made just now")
                 }
@@ -338,17 +341,17 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
         Ok(())
     }
 
-    /// Asks for a line that comes soon: lines lie too far apart for the processor to foresee.
+    /// Asks for a line that comes soon after one of a tile of two axes: they lie too far apart for the processor to
+    /// foresee.
     #[inline(always)]
-    fn fetch_ahead(&self, index: &[usize; MAX_RANK]) {
+    fn fetch_ahead(&self, line: usize) {
         /// Lanes that are asked for of a line; what follows them the processor foresees.
         const MOST: usize = 256;
         /// Lines ahead.
         const AHEAD: usize = 4;
         let (tile, inner) = (self.tile, self.inner);
-        if tile.rank == 2
-            && let Term::Affine { base, step: 1 } = self.term
-            && let next = index[1 - inner] + AHEAD
+        let next = line + AHEAD;
+        if let Term::Affine { base, step: 1 } = self.term
             && next < tile.shape[1 - inner]
         {
             let start = tile.base.wrapping_add(tile.term(1 - inner).at(next)).wrapping_add(base);
@@ -422,14 +425,6 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
         }
         Ok(*value)
     }
-}
-
-/// The index of a line by its coordinate along one axis.
-#[inline(always)]
-fn index_of(axis: usize, i: usize) -> [usize; MAX_RANK] {
-    let mut index = [0; MAX_RANK];
-    index[axis] = i;
-    index
 }
 
 /// `len` elements from `first` on, when the buffer has them.

@@ -1,5 +1,8 @@
 //! Lanes of a line from scattered addresses, and under a mask of bytes; lines asked for ahead of time.
 
+/// Lanes that are worked on at a time: the lines of blocks have multiples of them.
+const LANES: usize = 16;
+
 /// Asks for the cache lines of `len` elements from `first` on, which may lie anywhere: nothing is read.
 #[inline(always)]
 pub fn fetch<T>(memory: &[T], first: i64, len: usize) {
@@ -8,9 +11,11 @@ pub fn fetch<T>(memory: &[T], first: i64, len: usize) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         const CACHE_LINE: usize = 64;
         let start = memory.as_ptr().wrapping_offset(first as isize).cast::<i8>();
-        for offset in (0..len * size_of::<T>()).step_by(CACHE_LINE) {
+        let mut offset = 0;
+        while offset < len * size_of::<T>() {
             // SAFETY: every x86-64 processor has SSE; a fetch of any address is allowed and does not fault.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+            offset += CACHE_LINE;
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -20,7 +25,6 @@ pub fn fetch<T>(memory: &[T], first: i64, len: usize) {
 /// Copies a line; those of blocks have multiples of 16 lanes, which need no call.
 #[inline(always)]
 pub fn copy<T: Copy>(from: &[T], to: &mut [T]) {
-    const LANES: usize = 16;
     let (whole, []) = to.as_chunks_mut::<LANES>() else { return to.copy_from_slice(from) };
     for (to, from) in whole.iter_mut().zip(from.as_chunks::<LANES>().0) {
         *to = *from;
@@ -69,7 +73,10 @@ lanes!(f64, i64, u8);
 /// Lanes whose word is zero become `other`; the words of the others are all ones.
 #[inline(always)]
 pub fn blend<T: Lane>(line: &mut [T], words: &[u32], other: T) {
-    for (lane, &word) in line.iter_mut().zip(words) {
-        *lane = lane.kept(word, other);
+    let (whole, rest) = line.as_chunks_mut::<LANES>();
+    let (words, rest_of_words) = words.as_chunks::<LANES>();
+    for (lanes, words) in whole.iter_mut().zip(words) {
+        *lanes = std::array::from_fn(|i| lanes[i].kept(words[i], other));
     }
+    rest.iter_mut().zip(rest_of_words).for_each(|(lane, &word)| *lane = lane.kept(word, other));
 }
