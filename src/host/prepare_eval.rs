@@ -5,12 +5,13 @@
 //! integers are moved and cast.
 
 use std::borrow::Cow;
+use std::ops::{Add, Div, Mul, Sub};
 
 use super::prepare::{Arithmetic, Operand, Prepare, PrepareOp, PrepareStep};
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::shape::{self, Strides};
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::{Storage, Tensor, strided};
 
 /// The tensors that `prepare` returns, given each weight by name. Steps that none of them needs are
 /// passed over, and a step's elements are dropped after their last use.
@@ -94,17 +95,24 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             if !matches!(step.ty.dtype, DType::F32 | DType::F64) {
                 return Err(refuse(step.ty.dtype));
             }
-            let lanes = |operand: &Operand| match *operand {
-                Operand::Scalar(v) => (Storage::F64(vec![v]), Strides::from_elem(0, shape.len())),
-                Operand::Step(at) => (values(at).storage().clone(), broadcast_strides(values(at).shape(), shape)),
+            let strides = |operand: &Operand| match *operand {
+                Operand::Scalar(_) => Strides::from_elem(0, shape.len()),
+                Operand::Step(at) => broadcast_strides(values(at).shape(), shape),
             };
-            let ((a, a_strides), (b, b_strides)) = (lanes(a), lanes(b));
-            let mut out = Storage::zeros(step.ty.dtype.carrier(), shape::numel(shape).unwrap_or(0));
-            walk(shape, [&a_strides, &b_strides], |i, [x, y]| match &mut out {
-                Storage::F32(out) => out[i] = arithmetic32(*op, a.get_f64(x) as f32, b.get_f64(y) as f32),
-                Storage::F64(out) => out[i] = arithmetic64(*op, a.get_f64(x), b.get_f64(y)),
-                Storage::I64(_) | Storage::Bool(_) => {}
-            });
+            let (x, y) = (strides(a), strides(b));
+            let out = if step.ty.dtype == DType::F64 {
+                let lanes = |operand: &Operand| match *operand {
+                    Operand::Scalar(v) => Cow::Owned(vec![v]),
+                    Operand::Step(at) => wide(values(at).storage()),
+                };
+                Storage::F64(strided::zip(shape, (&lanes(a), &x), (&lanes(b), &y), |a, b| arithmetic(*op, a, b)))
+            } else {
+                let lanes = |operand: &Operand| match *operand {
+                    Operand::Scalar(v) => Cow::Owned(vec![v as f32]),
+                    Operand::Step(at) => narrow(values(at).storage()),
+                };
+                Storage::F32(strided::zip(shape, (&lanes(a), &x), (&lanes(b), &y), |a, b| arithmetic(*op, a, b)))
+            };
             Tensor::new(step.ty.dtype, shape.clone(), out)
         }
         PrepareOp::Sqrt(at) | PrepareOp::Rsqrt(at) => {
@@ -126,7 +134,8 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             let dense = shape::contiguous_strides(values(*at).shape());
             let strides: Strides = order.iter().map(|&i| dense[i]).collect();
             let mut out = Storage::zeros(step.ty.dtype.carrier(), values(*at).len());
-            walk(shape, [&strides], |i, [from]| copy(&mut out, i, values(*at).storage(), from));
+            let rows = shape::contiguous_strides(shape);
+            strided::copy(shape, (&mut out, 0, &rows), (values(*at).storage(), &strides));
             Tensor::new(step.ty.dtype, shape.clone(), out)
         }
         PrepareOp::Cat(parts, axis) => {
@@ -136,7 +145,8 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             for &part in parts {
                 let from = values(part);
                 let base = start * strides[*axis] as usize;
-                walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
+                let dense = shape::contiguous_strides(from.shape());
+                strided::copy(from.shape(), (&mut out, base, &strides), (from.storage(), &dense));
                 start += from.shape()[*axis];
             }
             Tensor::new(step.ty.dtype, shape.clone(), out)
@@ -146,14 +156,15 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             let strides = shape::contiguous_strides(shape);
             let base: usize = pads.iter().zip(&strides).map(|(pad, &stride)| pad.0 * stride as usize).sum();
             let from = values(*at);
-            walk(from.shape(), [&strides], |i, [to]| copy(&mut out, base + to, from.storage(), i));
+            let dense = shape::contiguous_strides(from.shape());
+            strided::copy(from.shape(), (&mut out, base, &strides), (from.storage(), &dense));
             Tensor::new(step.ty.dtype, shape.clone(), out)
         }
     };
     Ok(result)
 }
 
-fn arithmetic32(op: Arithmetic, a: f32, b: f32) -> f32 {
+fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>>(op: Arithmetic, a: T, b: T) -> T {
     match op {
         Arithmetic::Add => a + b,
         Arithmetic::Sub => a - b,
@@ -162,12 +173,19 @@ fn arithmetic32(op: Arithmetic, a: f32, b: f32) -> f32 {
     }
 }
 
-fn arithmetic64(op: Arithmetic, a: f64, b: f64) -> f64 {
-    match op {
-        Arithmetic::Add => a + b,
-        Arithmetic::Sub => a - b,
-        Arithmetic::Mul => a * b,
-        Arithmetic::Div => a / b,
+/// Lanes for arithmetic in f64.
+fn wide(lanes: &Storage) -> Cow<'_, [f64]> {
+    match lanes {
+        Storage::F64(v) => Cow::Borrowed(v),
+        other => Cow::Owned((0..other.len()).map(|i| other.get_f64(i)).collect()),
+    }
+}
+
+/// Lanes for arithmetic in f32.
+fn narrow(lanes: &Storage) -> Cow<'_, [f32]> {
+    match lanes {
+        Storage::F32(v) => Cow::Borrowed(v),
+        other => Cow::Owned((0..other.len()).map(|i| other.get_f64(i) as f32).collect()),
     }
 }
 
@@ -194,43 +212,11 @@ fn filled(dtype: DType, len: usize, value: f64) -> Storage {
     }
 }
 
-/// One lane between storages of one carrier.
-fn copy(to: &mut Storage, at: usize, from: &Storage, index: usize) {
-    match (to, from) {
-        (Storage::F64(to), Storage::F64(from)) => to[at] = from[index],
-        (Storage::F32(to), Storage::F32(from)) => to[at] = from[index],
-        (Storage::I64(to), Storage::I64(from)) => to[at] = from[index],
-        (Storage::Bool(to), Storage::Bool(from)) => to[at] = from[index],
-        _ => unreachable!("invariant: a step's type was computed from its operands"),
-    }
-}
-
 /// Strides of a dense tensor read at the coordinates of a larger shape.
 fn broadcast_strides(from: &[usize], to: &[usize]) -> Strides {
     let dense = shape::contiguous_strides(from);
     let missing = to.len() - from.len();
     (0..to.len()).map(|i| if i < missing || from[i - missing] == 1 { 0 } else { dense[i - missing] }).collect()
-}
-
-/// Calls `each(position, offsets)` for every coordinate of `shape` in row-major order.
-fn walk<const N: usize>(shape: &[usize], strides: [&Strides; N], mut each: impl FnMut(usize, [usize; N])) {
-    let Some(total) = shape::numel(shape).filter(|&n| n > 0) else { return };
-    let mut at = vec![0usize; shape.len()];
-    let mut offsets = [0i64; N];
-    for position in 0..total {
-        each(position, offsets.map(|o| o as usize));
-        for axis in (0..shape.len()).rev() {
-            at[axis] += 1;
-            let wrapped = at[axis] == shape[axis];
-            for (offset, strides) in offsets.iter_mut().zip(strides) {
-                *offset += if wrapped { -strides[axis] * (shape[axis] as i64 - 1) } else { strides[axis] };
-            }
-            if !wrapped {
-                break;
-            }
-            at[axis] = 0;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Dense host tensors, by carrier, and the files that hold them ([`npy`], [`stored`]).
+//! Dense host tensors, by carrier, loops over their lanes ([`strided`]), and the files that hold them ([`npy`],
+//! [`stored`]).
 
 pub mod npy;
 pub mod stored;
+pub mod strided;
 
 use crate::dtype::{Carrier, DType};
 use crate::shape::{self, Shape};

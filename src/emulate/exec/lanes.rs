@@ -37,6 +37,7 @@ pub(super) struct Mask {
 }
 
 impl Access {
+    /// What the checks mind about a lane of the mask.
     pub fn mask_flag(&self, lane: usize) -> u8 {
         self.mask.as_ref().map_or(0, |mask| mask.taints.as_ref().map_or(0, |t| t[lane]))
     }
@@ -62,7 +63,12 @@ impl Machine<'_> {
         let mask = mask.map(|slot| materialise(self.state.cells.get(slot), Elem::I1, shape, &mut self.pool));
         let mask = match mask {
             None => None,
-            Some(Cell::Mask(mask)) => Some(Mask { lanes: mask.values().into_owned(), taints: mask.taints.clone() }),
+            Some(Cell::Mask(mask)) => {
+                // A false lane that nobody's check minds is a false lane.
+                let watched = poison::watched(self.launch.checks);
+                let flags = mask.taints.as_ref().and_then(|t| taint::seal(t.iter().map(|flag| flag & watched).collect()));
+                Some(Mask { lanes: mask.values().into_owned(), taints: flags })
+            }
             Some(other) => misfit(&other, "a mask"),
         };
         Access {

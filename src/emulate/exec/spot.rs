@@ -168,13 +168,12 @@ impl Machine<'_> {
 
     /// Poison in one lane's mask or address.
     pub(super) fn check_flags(&self, access: &Access, lane: usize, shape: &[usize], name: &str, at: &Instruction) -> Step {
-        let watched = poison::watched(self.launch.checks);
         let mask_flag = access.mask_flag(lane);
-        if mask_flag & watched != 0 {
+        if mask_flag != 0 {
             return self.stop(|| poison::in_mask(self, mask_flag, &self.lane_name(shape, lane), name, at));
         }
         let address_flag = access.address_taints.as_ref().map_or(0, |t| t[lane]);
-        if address_flag & watched != 0 {
+        if address_flag & poison::watched(self.launch.checks) != 0 {
             return self.stop(|| poison::in_address(self, address_flag, &self.lane_name(shape, lane), name, at));
         }
         Ok(())

@@ -10,6 +10,7 @@ mod library;
 mod random;
 mod regions;
 mod templates;
+mod tiles;
 mod values;
 
 use std::path::Path;
