@@ -2,7 +2,8 @@
 //! allocation without bound. What is accepted computes the same in every mode of the emulator and reads back from its text.
 //!
 //! `cargo test --release --test fuzz` makes a fixed number of cases from fixed seeds. `FUZZ_SECONDS=3600 cargo test
-//! --release --test fuzz -- --test-threads=1 --nocapture` goes on with further seeds for so long, shared by all targets.
+//! --release --test fuzz -- --test-threads=1 --nocapture` goes on with further seeds for so long, shared by all targets;
+//! `FUZZ_FROM=N` begins with other seeds, so that several run side by side.
 
 #[path = "fuzz/choices.rs"]
 mod choices;

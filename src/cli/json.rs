@@ -90,17 +90,22 @@ fn severity(diagnostic: &Diagnostic) -> &'static str {
     }
 }
 
-pub(super) fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    let place = diagnostic.place.as_ref().map(|place| match place {
+fn place(place: &Place) -> Value {
+    match place {
         Place::Text { file, span } => {
             let at = file.position(span.start);
             json!({"file": file.name(), "line": at.line, "column": at.column})
         }
         Place::Node { file, node } => json!({"file": file, "node": node}),
         Place::File { file } => json!({"file": file}),
-    });
+    }
+}
+
+pub(super) fn diagnostic(diagnostic: &Diagnostic) -> Value {
+    let related: Vec<Value> =
+        diagnostic.related.iter().map(|(at, label)| json!({"place": place(at), "label": label})).collect();
     json!({
-        "code": diagnostic.code.id, "severity": severity(diagnostic), "title": diagnostic.code.title, "message": diagnostic.message, "place": place,
-        "notes": diagnostic.notes, "help": diagnostic.help,
+        "code": diagnostic.code.id, "severity": severity(diagnostic), "title": diagnostic.code.title, "message": diagnostic.message,
+        "place": diagnostic.place.as_ref().map(place), "related": related, "notes": diagnostic.notes, "help": diagnostic.help,
     })
 }

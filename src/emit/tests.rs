@@ -1,5 +1,7 @@
 //! The hand-made plan's suite: blessed files, and what `host` reads back from them.
 
+mod targets;
+
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;

@@ -14,9 +14,13 @@ const TARGETS: u64 = 8;
 
 /// Runs a target on tapes of up to `length` bytes; `count` of them where no time is given.
 pub fn cases(name: &str, count: u32, length: usize, case: impl Fn(&[u8])) {
-    let seconds = std::env::var("FUZZ_SECONDS").ok().map(|text| text.parse::<u64>().expect("FUZZ_SECONDS is a number"));
+    let number = |name: &str| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
+    };
+    let seconds = number("FUZZ_SECONDS");
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds / TARGETS));
-    let (mut batch, mut made) = (0u64, 0u64);
+    let (mut batch, mut made) = (number("FUZZ_FROM").unwrap_or(0), 0u64);
     loop {
         run_batch(name, batch, count, length, &case);
         made += u64::from(count);

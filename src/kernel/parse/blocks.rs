@@ -85,8 +85,8 @@ impl<'t> Parser<'t> {
                 let start = self.at;
                 let operands = SmallVec::from_vec(self.operands()?);
                 let map = self.attributes()?;
-                let name = map.get("symbol").map_or("", |text| text.trim_matches('"'));
-                let Some(symbol) = Symbol::named(name) else {
+                let name = self.text_attribute(&map, "symbol")?;
+                let Some(symbol) = Symbol::named(&name) else {
                     let span = Span::new(start, self.at);
                     let message = format!("the library function `{name}`");
                     return Err(Box::new(Diagnostic::new(&codes::KERNEL_UNSUPPORTED, message).at(self.file, span)));
@@ -137,7 +137,7 @@ impl<'t> Parser<'t> {
     fn inline_asm(&mut self) -> Result<(InstKind, Vec<Type>)> {
         let text = self.string()?;
         let map = self.attributes()?;
-        let constraints = map.get("constraints").map_or("", |text| text.trim_matches('"')).to_owned();
+        let constraints = self.text_attribute(&map, "constraints")?;
         let pure = map.get("pure").copied() == Some("true");
         let Ok(pack) = u32::try_from(self.int_attribute(&map, "packed_element")?) else {
             return self.error("`packed_element` is no count");

@@ -114,30 +114,13 @@ impl<'t> Parser<'t> {
 
     pub(super) fn string(&mut self) -> Result<String> {
         self.expect("\"")?;
-        let mut bytes = Vec::new();
-        let mut rest = self.rest().bytes();
-        loop {
-            let Some(byte) = rest.next() else { return self.error("a string without end") };
-            match byte {
-                b'"' => break,
-                b'\\' => match rest.next() {
-                    Some(c @ (b'"' | b'\\')) => bytes.push(c),
-                    Some(high) => {
-                        let low = rest.next().unwrap_or(b' ');
-                        let pair = [high, low];
-                        let digits = std::str::from_utf8(&pair).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
-                        match digits {
-                            Some(byte) => bytes.push(byte),
-                            None => return self.error("an escape other than two hex digits"),
-                        }
-                    }
-                    None => return self.error("a string without end"),
-                },
-                other => bytes.push(other),
+        match unquoted(self.rest()) {
+            Ok((text, length)) => {
+                self.at += length;
+                Ok(text)
             }
+            Err(why) => self.error(why),
         }
-        self.at = self.text.len() - rest.len();
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Attributes that change nothing: `{…}`, `overflow<…>`, `fastmath<…>`, `cacheModifier = ca`.
@@ -177,9 +160,11 @@ impl<'t> Parser<'t> {
             self.skip();
             let start = self.at;
             let mut depth = 0;
-            let mut quoted = false;
+            let (mut quoted, mut escaped) = (false, false);
             for (i, c) in self.rest().char_indices() {
                 match c {
+                    _ if escaped => escaped = false,
+                    '\\' if quoted => escaped = true,
                     '"' => quoted = !quoted,
                     _ if quoted => {}
                     '<' | '(' | '[' => depth += 1,
@@ -209,10 +194,42 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// A string attribute such as `symbol = "__nv_expf"`.
+    pub(super) fn text_attribute(&self, map: &HashMap<&str, &str>, key: &str) -> Result<String> {
+        let Some(text) = map.get(key) else { return self.error(format!("expected the attribute `{key}`")) };
+        match text.strip_prefix('"').map(unquoted) {
+            Some(Ok((decoded, length))) if length + 1 == text.len() => Ok(decoded),
+            Some(Err(why)) => self.error(why),
+            Some(Ok(_)) | None => self.error(format!("`{key}` is no string")),
+        }
+    }
+
     pub(super) fn axis_attribute(&self, map: &HashMap<&str, &str>, key: &str) -> Result<u8> {
         match u8::try_from(self.int_attribute(map, key)?) {
             Ok(axis) => Ok(axis),
             Err(_) => self.error(format!("`{key}` is no axis")),
         }
     }
+}
+
+/// What a string behind its opening quote says, and how long it is with its closing one.
+fn unquoted(text: &str) -> std::result::Result<(String, usize), &'static str> {
+    const OPEN: &str = "a string without end";
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    loop {
+        match rest.next().ok_or(OPEN)? {
+            b'"' => break,
+            b'\\' => match rest.next().ok_or(OPEN)? {
+                c @ (b'"' | b'\\') => bytes.push(c),
+                high => {
+                    let pair = [high, rest.next().ok_or(OPEN)?];
+                    let digits = std::str::from_utf8(&pair).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                    bytes.push(digits.ok_or("an escape other than two hex digits")?);
+                }
+            },
+            other => bytes.push(other),
+        }
+    }
+    Ok((String::from_utf8_lossy(&bytes).into_owned(), text.len() - rest.len()))
 }

@@ -70,3 +70,16 @@ fn ill_typed_text_does_not_verify() {
     "#]]
     .assert_eq(&all);
 }
+
+/// Strings of attributes may hold quotes, backslashes and other bytes.
+#[test]
+fn strings_of_attributes_read_back() {
+    let text = r#"tt.func public @k(%x_ptr: !tt.ptr<f32>) {
+  %x = tt.load %x_ptr : !tt.ptr<f32>
+  %0 = tt.elementwise_inline_asm "add.f32 $0, $1, $1; \"\\" {constraints = "=f,\"}\0A\\f", packed_element = 1 : i32, pure = true} %x : f32 -> f32
+  tt.store %x_ptr, %0 : !tt.ptr<f32>
+  tt.return
+}
+"#;
+    assert_eq!(parse(&SourceFile::new("k.ttir", text)).unwrap().to_string(), text);
+}

@@ -1,6 +1,7 @@
 //! Dead code: pure instructions whose results nobody uses, from the end backwards.
 //!
-//! A load stays (it may fault), and so do loops, even when nothing of them is used.
+//! A load stays (it may fault), and so do loops and branches, even when nothing of them is used or in them: their
+//! condition may be undefined.
 
 use std::collections::HashSet;
 
@@ -31,9 +32,7 @@ fn insts(list: &mut Vec<Inst>, used: &mut HashSet<Value>, constants: &Constants)
         let removable = is_movable(inst, constants)
             || matches!(&inst.kind, InstKind::Reduce { operands: _, axis: _, combine }
                 | InstKind::Scan { operands: _, axis: _, reverse: _, combine }
-                if combine.insts.iter().all(|i| is_movable(i, constants)))
-            || matches!(&inst.kind, InstKind::If { condition: _, then, otherwise }
-                if inst.results.is_empty() && then.insts.is_empty() && otherwise.insts.is_empty());
+                if combine.insts.iter().all(|i| is_movable(i, constants)));
         if dead && removable {
             *keep = false;
             continue;

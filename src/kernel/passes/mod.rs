@@ -158,4 +158,20 @@ tt.func public @k(%p: !tt.ptr<i32>, %n: i32) {
         "#]]
         .assert_eq(&simplified(text));
     }
+
+    /// A branch on a quotient by zero is a fault, whatever it decides.
+    #[test]
+    fn an_empty_branch_asks_its_condition() {
+        let text = "tt.func public @k(%n: i32) {
+  %zero = arith.constant 0 : i32
+  %id = tt.get_program_id x : i32
+  %quotient = arith.divsi %n, %id : i32
+  %asked = arith.cmpi ne, %quotient, %zero : i32
+  scf.if %asked {
+  }
+  tt.return
+}
+";
+        assert_eq!(simplified(text), text);
+    }
 }
