@@ -3,7 +3,7 @@
 //!
 //! `cargo test --release --test fuzz` makes a fixed number of cases from fixed seeds. `FUZZ_SECONDS=3600 cargo test
 //! --release --test fuzz -- --test-threads=1 --nocapture` goes on with further seeds for so long, shared by all targets;
-//! `FUZZ_FROM=N` begins with other seeds, so that several run side by side.
+//! `FUZZ_FROM=N` begins with batch N: starts of runs side by side lie far apart (0, 1000000, …).
 
 #[path = "fuzz/choices.rs"]
 mod choices;

@@ -102,8 +102,7 @@ fn place(place: &Place) -> Value {
 }
 
 pub(super) fn diagnostic(diagnostic: &Diagnostic) -> Value {
-    let related: Vec<Value> =
-        diagnostic.related.iter().map(|(at, label)| json!({"place": place(at), "label": label})).collect();
+    let related: Vec<Value> = diagnostic.related.iter().map(|(at, label)| json!({"place": place(at), "label": label})).collect();
     json!({
         "code": diagnostic.code.id, "severity": severity(diagnostic), "title": diagnostic.code.title, "message": diagnostic.message,
         "place": diagnostic.place.as_ref().map(place), "related": related, "notes": diagnostic.notes, "help": diagnostic.help,

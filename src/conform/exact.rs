@@ -48,7 +48,7 @@ pub fn survives_splitting(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
     factors.filter(|&&v| graph.dtype(v) == DType::F32).all(|&v| env.get(v).is_some_and(|t| is_of(DType::BF16, t)))
 }
 
-/// Whether means are taken, which are as good when they are multiplied by 1/n, and not exact then.
+/// Whether a node takes means: a kernel may as well multiply by 1/n, which is rounded.
 pub fn averages(graph: &Graph, nodes: &[NodeId]) -> bool {
     nodes.iter().any(|&id| match &graph.node(id).op {
         Op::Pool(pool) => match pool.kind {

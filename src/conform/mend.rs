@@ -2,8 +2,8 @@
 //!
 //! A mutation of a wrong program that makes it right is where its fault is, or as good (mutation-based fault
 //! localisation: Papadakis & Le Traon 2015). Statements are tried in the order of suspicion and then of the text
-//! ([`edits`]); an edit counts only where the kernel then holds in every pass, so that what is said of it was seen. Nothing
-//! of the emitted text is known here. A large kernel is tried at the smallest shapes at which it fails, and the edit that
+//! ([`edits`]); an edit counts only where the kernel then holds in every pass, so that what is said of it was seen. Of
+//! the emitted text only the names of pointers and strides are known ([`unread`]). A large kernel is tried at the smallest shapes at which it fails, and the edit that
 //! mends it there must mend it at its own.
 //!
 //! What the kernel is given or computes and does not read is put back first ([`unread`]).
@@ -38,8 +38,8 @@ const BUDGET: usize = 1 << 22;
 /// Edits that are tried: of a launch that is tried at all at least, and at most.
 const TRIALS: (usize, usize) = (64, 768);
 
-/// The share of the edits that put back what is not read ([`unread`]): they go first, where there are any, and other
-/// slips need trials, too.
+/// One in so many trials at most puts back what is not read ([`unread`]): these go first, and other slips need trials,
+/// too.
 const UNREAD: usize = 4;
 
 /// Instructions that one program of a trial may execute.

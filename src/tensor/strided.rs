@@ -62,7 +62,8 @@ fn lines<const N: usize>(shape: &[usize], strides: [&[i64]; N], mut line: impl F
     }
 }
 
-/// `f(a, b)` at every coordinate of `shape`, in row-major order.
+/// `f(a, b)` at every coordinate of `shape`, in row-major order. Strides are in lanes, not negative, and stay inside the
+/// slices.
 pub fn zip<T: Copy>(
     shape: &[usize],
     (a, a_strides): (&[T], &[i64]),
@@ -81,10 +82,8 @@ pub fn zip<T: Copy>(
     out
 }
 
-/// Copies `from` to the lanes `to_start + …` of `to`, coordinate by coordinate of `shape`.
-///
-/// # Panics
-/// If the storages are not of one carrier.
+/// Copies `from` to the lanes `to_start + …` of `to`, coordinate by coordinate of `shape`. Strides are in lanes, not
+/// negative, and stay inside the storages, which have one carrier.
 pub fn copy(
     shape: &[usize],
     (to, to_start, to_strides): (&mut Storage, usize, &[i64]),
@@ -96,12 +95,15 @@ pub fn copy(
             [dx, dy] => (0..n).for_each(|i| to.0[x + i * dx] = from.0[y + i * dy]),
         });
     }
+    if shape.contains(&0) {
+        return;
+    }
     match (to, from) {
         (Storage::F64(to), Storage::F64(from)) => lanes(shape, (&mut to[to_start..], to_strides), (from, from_strides)),
         (Storage::F32(to), Storage::F32(from)) => lanes(shape, (&mut to[to_start..], to_strides), (from, from_strides)),
         (Storage::I64(to), Storage::I64(from)) => lanes(shape, (&mut to[to_start..], to_strides), (from, from_strides)),
         (Storage::Bool(to), Storage::Bool(from)) => lanes(shape, (&mut to[to_start..], to_strides), (from, from_strides)),
-        (to, from) => panic!("lanes of {} and {} lanes are of two carriers", to.len(), from.len()),
+        (_, _) => unreachable!("invariant: both storages have one carrier"),
     }
 }
 
@@ -149,5 +151,8 @@ mod tests {
         let mut to = Storage::I64(vec![0; 12]);
         copy(&[2, 2], (&mut to, 5, &[4, 1]), (&Storage::I64(vec![1, 2, 3, 4]), &[1, 2]));
         assert_eq!(to, Storage::I64(vec![0, 0, 0, 0, 0, 1, 3, 0, 0, 2, 4, 0]));
+        // Without elements there is no place to copy to.
+        let mut none = Storage::I64(vec![]);
+        copy(&[2, 0], (&mut none, 2, &[1, 1]), (&Storage::I64(vec![]), &[1, 1]));
     }
 }

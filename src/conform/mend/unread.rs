@@ -14,6 +14,10 @@ use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 use super::edits::{Edit, grouped};
 
+/// By our names: a product with a stride, or a statement with a pointer, is an address, and no value is put back there.
+const STRIDE: &str = "_stride_";
+const POINTER: &str = "_ptr";
+
 /// The edits of a function that read what it does not, each with its statement.
 pub fn edits(file: &SourceFile, function: &FunctionDef) -> Vec<(Span, Edit)> {
     let mut statements = Vec::new();
@@ -26,21 +30,23 @@ pub fn edits(file: &SourceFile, function: &FunctionDef) -> Vec<(Span, Edit)> {
     }
     let mut found = Vec::new();
     for name in parameters.iter().filter(|name| !read.contains(*name)) {
-        let uses = read.iter().find(|other| is_twin(name, other)).map_or(Vec::new(), |twin| uses(&statements, twin));
+        let twin = read.iter().find(|other| is_twin(name, other));
+        let twins = twin.map_or(Vec::new(), |twin| uses(&statements, twin));
         each_place(&statements, &mut |stmt, e| {
             let fits = |(_, beside): &&(&str, bool)| match &e.kind {
                 ExprKind::Name(other) => *beside && variables.contains(&other.as_str()),
-                ExprKind::Binary(BinaryOp::Mul, ..) => !*beside && !file.slice(e.span).contains("_stride_"),
+                ExprKind::Binary(BinaryOp::Mul, ..) => !*beside && !file.slice(e.span).contains(STRIDE),
                 _ => false,
             };
-            for (sign, _) in uses.iter().filter(fits) {
+            for (sign, _) in twins.iter().filter(fits) {
                 found.push((header(stmt), Edit::new(e.span, format!("({} {sign} {name})", grouped(file, e)))));
             }
         });
     }
     for name in variables.iter().filter(|name| !read.contains(*name)) {
-        let bound = statements.iter().position(|stmt| target(stmt) == Some(name)).map_or(0, |at| at + 1);
-        let after = statements[bound..].iter().copied().filter(|stmt| !file.slice(header(stmt)).contains("_ptr"));
+        let bound = statements.iter().position(|stmt| target(stmt) == Some(name));
+        let bound = bound.expect("invariant: variables are what statements bind");
+        let after = statements[bound + 1..].iter().copied().filter(|stmt| !file.slice(header(stmt)).contains(POINTER));
         each_place(&after.collect::<Vec<_>>(), &mut |stmt, e| {
             let mut put = |span: Span, text: String| found.push((header(stmt), Edit::new(span, text)));
             match &e.kind {

@@ -15,7 +15,7 @@ fn emitted(probe: &Probe, library: &Library, target: &Target) -> Vec<String> {
     let planned = select::plan("probe", imported, &probe.graph, clusters, library, target, BindOptions::default());
     let planned = planned.unwrap_or_else(|e| panic!("{} on {}: {e:?}", probe.name, target.name));
     assert!(planned.missing.is_empty(), "{} on {}: {:?}", probe.name, target.name, planned.missing);
-    planned.plan.kernels.iter().map(emit::launch_module).collect()
+    planned.plan.kernels.iter().map(|kernel| emit::launch_module(kernel)).collect()
 }
 
 #[test]

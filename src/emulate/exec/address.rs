@@ -114,7 +114,8 @@ impl Machine<'_> {
         if fits { Ok(()) } else { Err(Stop::Suspect) }
     }
 
-    /// The same for all of an iteration. What holds for all rows of the table at once holds until it has another.
+    /// All guards of an iteration. Where they hold for every kept row at once, they are not asked again in this program
+    /// until the table has another row: all other cells that they read stay until the program ends.
     pub(super) fn guards(&mut self, guards: &Guards) -> Step {
         let cells = &self.state.cells;
         let proven = self.scratch.proven(guards.number);

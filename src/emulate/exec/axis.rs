@@ -80,7 +80,7 @@ impl AxisTerms {
 
     /// Tells the lanes' classes.
     fn classify(&mut self, lanes: usize, known: &mut Classes) {
-        if self.bands.is_empty() {
+        if self.bands.is_empty() || known.len() > MOST_CLASSES {
             return;
         }
         for lane in 0..lanes {
@@ -115,7 +115,7 @@ fn narrowed(mask: &Cell, (from, to): (usize, usize)) -> Option<((usize, usize), 
 /// The axes of a tape's tiles, as far as they are known.
 #[derive(Default)]
 pub struct Axes {
-    /// By tile and axis: those of this program, and of this instruction.
+    /// By tile and axis: what lasts until the program ends, or was made for the last instruction.
     own: Vec<Option<AxisTerms>>,
     /// Which of them to forget with the program.
     filled: Vec<usize>,
@@ -133,7 +133,7 @@ impl Axes {
         }
     }
 
-    /// The axes of a tile, where it has fewer the first once more; `None`: suspect.
+    /// The axes of a tile; places beyond its rank repeat the first. `None`: suspect.
     #[inline]
     pub fn of<'a>(&'a mut self, tile: &Tile, cells: &Cells) -> Option<[&'a AxisTerms; MAX_RANK]> {
         let rank = tile.shape.len();

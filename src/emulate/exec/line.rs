@@ -46,7 +46,7 @@ impl<'c> Resolved<'c> {
 
     /// Whether the line at `index` has active lanes as far as the masks of the other axes say.
     #[inline(always)]
-    fn is_line_active(&self, index: &[usize; MAX_RANK], inner: usize) -> bool {
+    pub(super) fn is_line_active(&self, index: &[usize; MAX_RANK], inner: usize) -> bool {
         self.along_outer(true, index, inner, |active, axis, i| {
             let (from, to) = self.active(axis);
             active && i >= from && i < to && self.axes[axis].bytes.iter().all(|b| b[i] != 0)
@@ -181,7 +181,8 @@ impl<'c> Resolved<'c> {
     }
 }
 
-/// The lanes, below `end`, with lo <= base + step·i < hi, where some lane is outside.
+/// From the first to behind the last of the lanes below `end` with lo <= base + step·i < hi. With step 0 none: the caller
+/// has dealt with bands that hold for all lanes.
 fn affine_range((base, step): (i64, i64), lo: i64, hi: i64, end: usize) -> (usize, usize) {
     let (base, step) = (i128::from(base), i128::from(step));
     let (lo, hi) = (i128::from(lo), i128::from(hi));

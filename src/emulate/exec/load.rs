@@ -299,11 +299,12 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
     fn classed(mut self, classes: &[u32], filled: Filled<'_, T>) -> Step {
         let Filled { out, taints: _, masks, report } = filled;
         let (tile, inner, other) = (self.tile, self.inner, self.other);
-        let (first, end) = tile.active(1 - inner);
         let outer = tile.term(1 - inner);
         let numbers = self.numbers.stride(1 - inner);
+        let mut index = [0; MAX_RANK];
         for (i, line) in out.chunks_exact_mut(tile.shape[inner]).enumerate() {
-            if i < first || i >= end {
+            index[1 - inner] = i;
+            if !tile.is_line_active(&index, inner) {
                 line.fill(other);
                 continue;
             }
@@ -312,8 +313,6 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
             let (mask, words) = match masks.made(tile.tile.number, class) {
                 Some(made) => made,
                 None => {
-                    let mut index = [0; MAX_RANK];
-                    index[1 - inner] = i;
                     tile.narrowed(&index, inner, masks);
                     masks.made(tile.tile.number, class).expect("invariant: it was made just now")
                 }

@@ -310,6 +310,7 @@ impl<'l> Machine<'l> {
             return;
         }
         let place = self.state.cells.place(slot);
+        // A scalar holds no buffer to give back.
         if place.layout().is_none() {
             *place = cell;
             return;

@@ -159,6 +159,7 @@ impl<'l> Machine<'l> {
                 let step = self.scalar(*step, "the step of a loop", instruction)?;
                 let at = self.scalar(*variable, "a loop", instruction)?;
                 let count = self.scalar(out, "a loop", instruction)?;
+                // Numbers both, which nothing watches: an iteration of small tiles is short enough to feel more.
                 *self.state.cells.place(*variable) = Cell::int(at.saturating_add(step));
                 *self.state.cells.place(out) = Cell::int(count + 1);
                 self.state.pc = *test;

@@ -1,4 +1,4 @@
-//! Lanes of a line from scattered addresses, and under a mask of bytes; lines asked for ahead of time.
+//! Lanes of a line from scattered addresses, and under a mask of words; lines asked for ahead of time.
 
 /// Lanes that are worked on at a time: the lines of blocks have multiples of them.
 const LANES: usize = 16;
@@ -22,9 +22,11 @@ pub fn fetch<T>(memory: &[T], first: i64, len: usize) {
     let _ = (memory, first, len);
 }
 
-/// Copies a line; those of blocks have multiples of 16 lanes, which need no call.
+/// Copies a line, of equal length. Those of blocks have multiples of 16 lanes and are copied in place: a call of memcpy
+/// costs more than 16 lanes.
 #[inline(always)]
 pub fn copy<T: Copy>(from: &[T], to: &mut [T]) {
+    debug_assert_eq!(from.len(), to.len(), "a line and its place");
     let (whole, []) = to.as_chunks_mut::<LANES>() else { return to.copy_from_slice(from) };
     for (to, from) in whole.iter_mut().zip(from.as_chunks::<LANES>().0) {
         *to = *from;
@@ -44,7 +46,7 @@ pub unsafe fn gather<T: Copy>(window: &[T], terms: &[i64], lo: i64, out: &mut [T
     }
 }
 
-/// A number that a mask of its width chooses.
+/// A lane that a 32-bit word keeps or replaces; for f32 without a branch.
 pub trait Lane: Copy {
     /// This number where the word is all ones, `other` where it is zero.
     fn kept(self, word: u32, other: Self) -> Self;

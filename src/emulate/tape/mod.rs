@@ -122,7 +122,7 @@ pub struct Tile {
 pub enum Lasting {
     /// Until the program ends.
     Program,
-    /// In every program they are those of the iteration, by its table.
+    /// For one iteration of the loop with this table, and the same in every program.
     Row(usize),
     /// No longer than the instruction.
     Instruction,

@@ -85,3 +85,59 @@ fn a_sum_that_wraps_in_one_iteration() {
         assert_eq!(v, want, "program {pid}, row {row}, column {at}");
     }
 }
+
+/// A mask of the rows alone has gaps, beside one of rows and columns.
+#[test]
+fn rows_that_their_own_mask_leaves_out() {
+    let text = "def k(x_ptr, y_ptr):
+    column = tl.arange(0, 16)
+    for start in range(0, 16, 4):
+        row = start + tl.arange(0, 4)
+        mask = (row % 3 != 1)[:, None] & (row[:, None] + column[None, :] < 20)
+        v = tl.load(x_ptr + row[:, None] * 16 + column[None, :], mask=mask, other=-1.0)
+        tl.store(y_ptr + row[:, None] * 16 + column[None, :], v)
+";
+    let got = places(text, 1, 256, &Options::default()).expect("the kernel is right");
+    for (i, v) in got.into_iter().enumerate() {
+        let (row, column) = (i / 16, i % 16);
+        let want = if row % 3 != 1 && row + column < 20 { i as f32 } else { -1.0 };
+        assert_eq!(v, want, "row {row}, column {column}");
+    }
+}
+
+/// A term of the compared sums is carried by the loop and by the one around it, and wraps in the last program's last
+/// turn.
+#[test]
+fn a_carried_term_that_wraps() {
+    let masked = "mask = (row[:, None] + (at * 2)[None, :] + far >= 0) & (row[:, None] - (at * 3)[None, :] + far > -1000)
+INDENT v = tl.load(x_ptr + row[:, None] * 64 + at[None, :], mask=mask, other=-1.0)
+INDENT tl.store(y_ptr + pid * 128 + row[:, None] * 64 + at[None, :], v)
+";
+    let head = "def k(x_ptr, y_ptr):
+    pid = tl.program_id(0)
+    row = tl.arange(0, 2)
+    column = tl.arange(0, 16)
+    far = pid // 63 * 10
+";
+    let by_for = format!(
+        "{head}    for start in range(0, 64, 16):
+        at = start + column
+        {}        far += (pid // 63) * 715827862
+",
+        masked.replace("INDENT ", "        ")
+    );
+    let by_while = format!(
+        "{head}    turn = 0
+    while turn < 4:
+        for start in range(0, 64, 16):
+            at = start + column
+            {}        far += (pid // 63) * 715827862
+        turn += 1
+",
+        masked.replace("INDENT ", "            ")
+    );
+    for text in [by_for, by_while] {
+        let told = places(&text, 64, 64 * 128, &Options::default()).expect_err("a mask rests on a wrapped sum");
+        assert!(told.contains("A011") && told.contains("program: (63, 0, 0)"), "{told}\n{text}");
+    }
+}

@@ -1,7 +1,6 @@
 //! Dead code: pure instructions whose results nobody uses, from the end backwards.
 //!
-//! A load stays (it may fault), and so do loops and branches, even when nothing of them is used or in them: their
-//! condition may be undefined.
+//! A load stays, as it may fault. So do loops and branches, even empty ones: their condition may be undefined.
 
 use std::collections::HashSet;
 

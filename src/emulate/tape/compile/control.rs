@@ -53,6 +53,9 @@ impl Builder<'_> {
             for ((state, &arg), &value) in carried.iter().zip(&body.args[1..]).zip(&body.yields) {
                 state.leave(self, arg, value, &mut next);
             }
+            if let Some(table) = table {
+                self.join_guards(stream, table);
+            }
             self.place.current = outer;
             for (handover, _) in starts.iter().zip(0..) {
                 self.place.set_home(handover.to, outer);

@@ -14,8 +14,6 @@ pub(super) struct Layout {
     tables: Vec<usize>,
     /// Calls of combine functions by stream, to be resolved to places.
     combines: HashMap<usize, usize>,
-    /// Joined guards so far.
-    guards: usize,
 }
 
 impl Layout {
@@ -53,7 +51,7 @@ impl Layout {
                 }
             }
         }
-        Layout { place, code: Vec::new(), readers, carried, tables: Vec::new(), combines: HashMap::new(), guards: 0 }
+        Layout { place, code: Vec::new(), readers, carried, tables: Vec::new(), combines: HashMap::new() }
     }
 
     pub(super) fn flatten(mut self, blocks: &[StreamId], exits: Vec<Exit>) -> Tape {
@@ -162,38 +160,6 @@ impl Layout {
         }
     }
 
-    /// Makes one of the guards at the beginning of a loop's body: what they ask of seldom changes, and then they need
-    /// not be asked one by one.
-    fn join_guards(&mut self, body: StreamId, table: usize) {
-        let known = |slot: &Slot| match self.place.streams[self.place.home(*slot).0].kind {
-            StreamKind::Launch | StreamKind::Program => true,
-            StreamKind::Table(of) => of == table,
-            StreamKind::Loop(_) | StreamKind::Guarded => false,
-        };
-        let items = &self.place.streams[body.0].items;
-        let guard = |item: &Item| match item {
-            Item::Plain(Instruction { code: code @ Code::Guard(sum, elem), .. }) => {
-                Some((reads(code).iter().all(known), (sum.clone(), *elem)))
-            }
-            _ => None,
-        };
-        let leading: Vec<_> = items.iter().map_while(guard).collect();
-        let sums: Vec<(Sum, Elem)> = leading.iter().filter(|(known, _)| *known).map(|(_, sum)| sum.clone()).collect();
-        if sums.len() < 2 {
-            return;
-        }
-        let span = match &items[0] {
-            Item::Plain(instruction) => instruction.span,
-            Item::For { span, .. } | Item::If { span, .. } | Item::While { span, .. } => *span,
-        };
-        let joined = Code::Guards(Box::new(Guards { sums, table, number: self.guards }));
-        self.guards += 1;
-        let mut known = leading.iter().map(|(known, _)| *known);
-        let items = &mut self.place.streams[body.0].items;
-        items.retain(|_| !known.next().unwrap_or(false));
-        items.insert(0, Item::Plain(Instruction { code: joined, out: Slot::NONE, span }));
-    }
-
     /// Lets an instruction of a loop's body, which starts at that place, write a carried cell itself, where nothing
     /// reads the cell's old value after it. The handovers that are left.
     fn written_at_once(&mut self, start: usize, next: Vec<Handover>, body: StreamId) -> Vec<Handover> {
@@ -232,7 +198,6 @@ impl Layout {
                     if let Some(table) = table {
                         let start = self.tables[table];
                         self.emit(Code::TableRow { table, counter, variable, start }, Slot::NONE, span);
-                        self.join_guards(body, table);
                     }
                     let start = self.code.len();
                     self.stream(body);

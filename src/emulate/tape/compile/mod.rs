@@ -9,6 +9,7 @@ mod contract;
 mod control;
 pub mod flat;
 mod flatten;
+mod guards;
 mod memory;
 mod patterns;
 mod whole;
@@ -78,6 +79,8 @@ pub struct Builder<'k> {
     carried: HashMap<Slot, StreamId>,
     /// Tiles so far.
     tiles: usize,
+    /// Joined guards so far.
+    guards: usize,
 }
 
 impl<'k> Builder<'k> {
@@ -96,6 +99,7 @@ impl<'k> Builder<'k> {
             combines: Vec::new(),
             carried: HashMap::new(),
             tiles: 0,
+            guards: 0,
         };
         let mut uses = HashMap::new();
         for block in &kernel.blocks {
