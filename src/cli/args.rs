@@ -439,11 +439,19 @@ pub struct LintArgs {
     #[arg(long = "arg", value_name = "NAME=TYPE")]
     pub args: Vec<String>,
     /// Where neither a launch nor a config says it
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = warps)]
     pub num_warps: i64,
     /// Where neither a launch nor a config says it
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(1..))]
     pub num_stages: i64,
+}
+
+/// A number of warps, as Triton takes it.
+fn warps(text: &str) -> Result<i64, String> {
+    match text.parse::<i64>() {
+        Ok(n @ 1..) if (n as u64).is_power_of_two() => Ok(n),
+        _ => Err("not a power of two from 1 on".to_owned()),
+    }
 }
 
 /// Which of the registry's shapes.

@@ -31,9 +31,12 @@ pub fn run(args: ExplainArgs) -> Outcome {
     Ok(exit::OK)
 }
 
-/// A code's page without its marks for the test; `None` for what is no code.
+/// A code's page without its marks for the test; `None` for what is no code. `error[A001]` and `A001:`, as a message has
+/// them, are taken, too.
 pub fn page(id: &str) -> Option<String> {
-    let code = codes::find(id)?;
+    let bare = id.trim().trim_end_matches(':');
+    let bare = bare.split_once('[').map_or(bare, |(_, inside)| inside.trim_end_matches(']'));
+    let code = codes::find(bare)?;
     let text = PAGES.get_file(format!("{}.md", code.id))?.contents_utf8()?;
     Some(text.lines().filter(|line| !line.starts_with("<!--")).map(|line| format!("{line}\n")).collect())
 }
@@ -94,6 +97,7 @@ mod tests {
     #[test]
     fn a_code_is_found_in_either_case_and_nothing_else_is() {
         assert!(page("a001").unwrap().starts_with("# A001: "));
+        assert_eq!((page("error[A001]"), page("A001:")), (page("a001"), page("a001")));
         assert_eq!(page("A999"), None);
         assert_eq!(page("README"), None);
         assert_eq!(unknown("A999").code.id, "U001");

@@ -13,7 +13,10 @@
 //!   float16 (x − 24)·2¹¹, and the last eighth −∞. Only −∞ is below all of it, so that whatever stands for it, where
 //!   a maximum begins or in masked lanes, comes out instead;
 //! * *wide*: elements over four orders of magnitude and more, halves among them, so that no branch that ordinary
-//!   numbers do not reach and no narrower type goes unseen; whole numbers beyond 32 bits.
+//!   numbers do not reach and no narrower type goes unseen; whole numbers beyond 32 bits, and divisors below zero. Where
+//!   lanes do not meet (Maps alone), also odd numbers around 2²³, where a float ends to have a half, and numbers whose
+//!   square overflows;
+//! * *led*, for softmax: the first half of every row is −∞, and with it whole blocks.
 //!
 //! The output is held to its derived bound, and to the reference where that is not finite. Excused is an element where fp32 arithmetic,
 //! operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32 rounds to
@@ -63,9 +66,12 @@ const RUNS: [(Numbers, Needless); 5] = [
 pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let (graph, nodes) = (&bench.subject.imported, bench.nodes());
     let activations = || bench.launch.held().into_iter().filter(|&v| graph.value(v).role == Role::Activation);
-    let spared = leaves_floats(graph, &nodes);
-    let floats: Vec<ValueId> = activations().filter(|&v| is_float(graph.dtype(v)) && !spared).collect();
+    let becomes_whole = becomes_whole(graph, &nodes);
+    let wide_floats: Vec<ValueId> =
+        activations().filter(|&v| is_float(graph.dtype(v)) && becomes_whole != Whole::Undefined).collect();
+    let floats = if becomes_whole == Whole::No { wide_floats.clone() } else { Vec::new() };
     let wholes = activations().filter(|&v| graph.dtype(v) == DType::I64);
+    let divisors: Vec<ValueId> = bench.launch.held().into_iter().filter(|&v| is_signed_divisor(graph, v)).collect();
     let run = |values: &[ValueId], change: &dyn Fn(usize, &mut Tensor)| Judged::of(bench, &given.with(values, change));
     if !floats.is_empty() {
         let found = strange(bench, &|numbers| run(&floats, &|k, tensor| scatter(tensor, k, numbers)))?;
@@ -80,12 +86,19 @@ pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
         {
             return Ok(Some(found));
         }
+        if has_softmax(graph, &nodes)
+            && let Some(found) = run(&floats, &|_, tensor| lead(tensor))?.found(bench)
+        {
+            return Ok(Some(found));
+        }
     }
-    let all: Vec<ValueId> = floats.iter().copied().chain(wholes).collect();
-    if all.is_empty() {
+    let all: Vec<ValueId> = wide_floats.iter().copied().chain(wholes).collect();
+    if all.is_empty() && divisors.is_empty() {
         return Ok(None);
     }
-    let wide = given.with(&all, &|_, tensor| widen(tensor));
+    let apart = becomes_whole == Whole::No && nodes.iter().all(|&id| matches!(graph.node(id).op, Op::Map(_) | Op::View(_)));
+    let wide = given.with(&all, &|_, tensor| widen(tensor, apart));
+    let wide = wide.with(&divisors, &|_, tensor| negate(tensor));
     match Judged::of(bench, &wide) {
         Err(fault) if fault.code == &codes::INTEGER_WRAPPED => wraps_rightly(bench, &wide).then_some(None).ok_or(fault),
         judged => Ok(judged?.found(bench)),
@@ -230,9 +243,27 @@ fn lower(tensor: &mut Tensor) {
     }
 }
 
+/// Makes the first half of every row −∞.
+fn lead(tensor: &mut Tensor) {
+    let row = tensor.shape().last().copied().unwrap_or(0);
+    for at in 0..tensor.len() {
+        if at % row < row / 2 {
+            set(tensor.storage_mut(), at, f64::NEG_INFINITY);
+        }
+    }
+}
+
+/// Makes every second divisor negative.
+fn negate(tensor: &mut Tensor) {
+    if let Storage::I64(lanes) = tensor.storage_mut() {
+        lanes.iter_mut().step_by(2).for_each(|lane| *lane = -*lane);
+    }
+}
+
 /// Spreads elements over more orders of magnitude: by powers of two up to 2⁹ (in float16 2⁵), every fifth to a
-/// multiple of ½, every eleventh beyond float16 where the type can. Every second whole number is beyond 32 bits.
-fn widen(tensor: &mut Tensor) {
+/// multiple of ½, every eleventh beyond float16 where the type can; `apart`, also some odd ones around 2²³ and some near
+/// 1e20. Every second whole number is beyond 32 bits.
+fn widen(tensor: &mut Tensor, apart: bool) {
     let (len, dtype) = (tensor.len(), tensor.dtype());
     let steps = if dtype == DType::F16 { 6 } else { 10 };
     for at in 0..len {
@@ -242,6 +273,8 @@ fn widen(tensor: &mut Tensor) {
         }
         let x = tensor.storage().get_f64(at) * 2f64.powi((at * 7 / 3 % steps) as i32);
         let wide = match at {
+            _ if apart && at % 13 == 12 && dtype == DType::F32 => f64::from(1 << (21 + at / 13 % 3)) + 2.0 * at as f64 + 1.0,
+            _ if apart && at % 17 == 16 && dtype != DType::F16 => x * 1e20,
             _ if at % 11 == 10 && dtype != DType::F16 => x * 2f64.powi(12),
             _ if at % 5 == 4 => (x * 2.0).round() / 2.0,
             _ => x,
@@ -272,19 +305,49 @@ fn has_maximum(graph: &Graph, nodes: &[NodeId]) -> bool {
 }
 
 /// Whether floats become whole numbers: of NaN, infinities and what is too large that is undefined.
-fn leaves_floats(graph: &Graph, nodes: &[NodeId]) -> bool {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whole {
+    No,
+    /// What is read becomes one of 32 bits or more, which hold the finite numbers of the wide run.
+    Read,
+    Undefined,
+}
+
+fn becomes_whole(graph: &Graph, nodes: &[NodeId]) -> Whole {
     let casts = |map: &Map| {
-        map.body.nodes().iter().any(|&(node, to)| match node {
-            Node::Cast(from) => map.body.nodes()[from.0 as usize].1.is_float() && !to.is_float() && to != DType::Bool,
-            Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => false,
-            Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) => false,
-        })
+        let node_at = |at: usize| map.body.nodes()[at];
+        let whole = |&(node, to): &(Node, DType)| match node {
+            Node::Cast(from) => {
+                let (source, of) = node_at(from.0 as usize);
+                match source {
+                    _ if !of.is_float() || to.is_float() || to == DType::Bool => Whole::No,
+                    Node::Read(_) if matches!(to, DType::I32 | DType::I64) => Whole::Read,
+                    _ => Whole::Undefined,
+                }
+            }
+            Node::Read(_) | Node::Coordinate(_) | Node::Constant(_) => Whole::No,
+            Node::Unary(..) | Node::Binary(..) | Node::Compare(..) | Node::Select(..) => Whole::No,
+        };
+        map.body.nodes().iter().map(whole).max().unwrap_or(Whole::No)
     };
-    nodes.iter().any(|&id| match &graph.node(id).op {
+    let of = |&id: &NodeId| match &graph.node(id).op {
         Op::Map(map) => casts(map),
-        Op::Conv(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } => false,
-        Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => false,
-    })
+        Op::Conv(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } => Whole::No,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => Whole::No,
+    };
+    let found = nodes.iter().map(of).max().unwrap_or(Whole::No);
+    // What another node computes may be larger than what is read.
+    let computing = nodes.iter().filter(|&&id| !matches!(graph.node(id).op, Op::View(_))).count();
+    if found == Whole::Read && computing > 1 { Whole::Undefined } else { found }
+}
+
+fn is_signed_divisor(graph: &Graph, value: ValueId) -> bool {
+    let dtype = graph.dtype(value);
+    graph.value(value).role == Role::Divisor && dtype.is_integer() && !dtype.is_unsigned()
+}
+
+fn has_softmax(graph: &Graph, nodes: &[NodeId]) -> bool {
+    nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Softmax { .. }))
 }
 
 fn is_float(dtype: DType) -> bool {

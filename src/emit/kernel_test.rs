@@ -200,7 +200,7 @@ fn seeded(graph: &Graph, value: ValueId) -> String {
     let uniform = format!("torch.rand({size}, generator=generator)");
     match data.role {
         _ if of == DType::Bool => format!("({uniform} < 0.5)"),
-        Role::IndexBelow(n) => cast(format!("torch.randint(0, {n}, {size}, generator=generator)")),
+        Role::IndexBelow(n) => cast(format!("torch.randint(-{n}, {n}, {size}, generator=generator)")),
         Role::Divisor => cast(format!("torch.randint(1, 6, {size}, generator=generator)")),
         _ if of.is_integer() => {
             let low = if of.is_unsigned() { 0 } else { -8 };

@@ -27,7 +27,11 @@ pub fn law(role: Role, dtype: DType) -> Option<Law> {
         Role::Scale => Law::Uniform { scale: 0.25, offset: 0.75 },
         // In [½, 3/2).
         Role::Variance => Law::Uniform { scale: 0.5, offset: 1.0 },
-        Role::IndexBelow(size) => Law::Integers { low: 0, count: size.clamp(1, i32::MAX as usize) as u32, step: 1, keep: 256 },
+        // From either end.
+        Role::IndexBelow(size) => {
+            let size = size.clamp(1, i32::MAX as usize) as u32;
+            Law::Integers { low: -i64::from(size), count: 2 * size, step: 1, keep: 256 }
+        }
         // Positive, so that unsigned types hold it; what it divides has both signs.
         Role::Divisor => Law::Integers { low: 1, count: 5, step: 1, keep: 256 },
         // Inside (0, 1), a thousandth away from the ends.
