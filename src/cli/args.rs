@@ -152,7 +152,7 @@ pub struct DecomposeArgs {
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Overwrite a suite with edited files
+    /// Overwrite a suite with edited files; files that were added to it go, too
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]

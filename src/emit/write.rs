@@ -246,7 +246,7 @@ fn may_replace(target: &Path, force: bool) -> diag::Result<()> {
     for (path, change) in &changed {
         diagnostic = diagnostic.note(format!("{path}: {change}"));
     }
-    Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes with --force")))
+    Err(Box::new(diagnostic.help("name another folder with -o, or lose the changes, added files too, with --force")))
 }
 
 fn refused(path: &Path, error: &io::Error) -> Box<Diagnostic> {
@@ -255,6 +255,9 @@ fn refused(path: &Path, error: &io::Error) -> Box<Diagnostic> {
         return Box::new(Diagnostic::new(&codes::INTERRUPTED, "writing was interrupted; nothing was left behind").in_file(file));
     }
     let help = match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => {
+            "another run has made this folder meanwhile: name another one with -o, or run again"
+        }
         io::ErrorKind::StorageFull => "free some space, or name a folder on another disk with -o",
         _ => "name a folder that can be written with -o",
     };

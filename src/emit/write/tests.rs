@@ -54,7 +54,7 @@ fn edited_suites_need_force_and_other_folders_are_never_replaced() {
          = note: kernels/a.py: edited
          = note: notes.txt: added
          = note: run.py: removed
-         = help: name another folder with -o, or lose the changes with --force"#]]
+         = help: name another folder with -o, or lose the changes, added files too, with --force"#]]
     .assert_eq(&render(&error, false).replace(&target.display().to_string(), "SUITE"));
     assert_eq!(fs::read_to_string(target.join("kernels/a.py")).unwrap(), "mine");
     write(&suite("two"), &target, true).unwrap();

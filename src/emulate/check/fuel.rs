@@ -11,7 +11,9 @@ use crate::emulate::tape::Instruction;
 pub fn spent(machine: &Machine<'_>, at: &Instruction) -> Box<Diagnostic> {
     let what = format!("a program executed {} instructions without reaching its end", machine.launch.fuel);
     Box::new(
-        machine.message(&codes::FUEL, what, at).help("look for a loop whose bound or step never lets it end; or raise the fuel"),
+        machine
+            .message(&codes::FUEL, what, at)
+            .help("look for a loop whose bound or step never lets it end; or raise the fuel of `emulate` (--fuel)"),
     )
 }
 

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use super::{Cancel, Outcome};
 use crate::conform::compare::Comparison;
 use crate::conform::verdict::Word;
-use crate::diag::{Class, Diagnostic, Result, codes};
+use crate::diag::{Class, Diagnostic, Result, Severity, codes};
 use crate::emulate::observe::Go;
 use crate::kernel::{Kernel, Verified};
 use crate::lint;
@@ -136,7 +136,9 @@ impl Report {
 /// When the file, or what describes its launches, cannot be read; when nothing describes one.
 pub fn emulate(asked: &Asked, cancel: &Cancel) -> Outcome<Report> {
     let (mut subject, cases) = cases(asked)?;
-    let mut report = Report { remarks: lint::npu_rules(&subject.module, asked.target), ..Report::default() };
+    let mut remarks = lint::npu_rules(&subject.module, asked.target);
+    remarks.retain(|remark| asked.warnings || remark.severity == Severity::Error);
+    let mut report = Report { remarks, ..Report::default() };
     for case in &cases {
         let mut run = case::run(asked, &mut subject, case, cancel);
         if asked.stats && run.programs > 0 {
