@@ -92,8 +92,11 @@ pub fn broken(lanes: &Lanes<'_>, hint: &Hint) -> Option<Broken> {
                 HintKind::Contiguity => !group || before.is_none_or(|before| before.wrapping_add(1) == value),
                 HintKind::Constancy => !group || before.is_none_or(|before| before == value),
                 HintKind::Divisibility => {
+                    let bytes = lanes.start.wrapping_add(value.wrapping_mul(lanes.size));
+                    // Of 0 only 0 is a multiple.
                     before.is_some_and(|before| before.wrapping_add(1) == value)
-                        || lanes.start.wrapping_add(value.wrapping_mul(lanes.size)) % promised == 0
+                        || bytes == 0
+                        || bytes.checked_rem(promised) == Some(0)
                 }
             };
             if !holds {
