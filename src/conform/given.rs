@@ -145,16 +145,22 @@ fn compared(subject: &Subject, launch: &Launch, run: &Run, own: Option<&Tensor>,
     found.error = comparison.worst.as_ref().map_or(0.0, |worst| (worst.got - worst.expected).abs());
     found.allowed = comparison.worst.as_ref().map_or(0.0, |worst| worst.bound);
     let Some(mut finding) = diagnose::examine(&output_name(launch), &run.got, truth, derived, &comparison) else { return };
-    if own.is_some() && run.comparison.passed() {
-        let output = output_name(launch);
-        let (failures, elements) = (comparison.failures, comparison.elements);
-        let message = format!("{output}: {failures} of {elements} elements differ from the expected values (--expect)");
-        let help = "check that the inputs, the weights and the expected values belong together";
-        let note = "the kernel agrees with the reference on these inputs";
-        found.diagnostics.push(Diagnostic::new(finding.diagnostic.code, message).note(note).help(help));
-        return;
-    }
     if own.is_some() {
+        if run.comparison.passed() {
+            let message = format!(
+                "{}: {} of {} elements differ from the expected values (--expect)",
+                output_name(launch),
+                comparison.failures,
+                comparison.elements
+            );
+            let file = format!("{}/{}", subject.name, subject.manifest.kernels[launch.kernel].file);
+            let diagnostic = Diagnostic::new(finding.diagnostic.code, message).in_file(file);
+            // No line of the kernel is suspect.
+            let diagnostic = diagnostic.note("the kernel agrees with the reference on these inputs");
+            let help = "check that the inputs, the weights and the expected values belong together";
+            found.diagnostics.push(diagnostic.help(help));
+            return;
+        }
         finding.diagnostic.notes.push("compared with the expected values (--expect)".to_owned());
     }
     found.diagnostics.push(causes::located(subject, launch, finding, Kind::Given.name(), None));

@@ -2,11 +2,12 @@
 //!
 //! A mutation of a wrong program that makes it right is where its fault is, or as good (mutation-based fault
 //! localisation: Papadakis & Le Traon 2015). Statements are tried in the order of suspicion and then of the text
-//! ([`edits`]); an edit counts only where the kernel then holds in every pass, so that what is said of it was seen. Of
-//! the emitted text only the names of pointers and strides are known ([`unread`]). A large kernel is tried at the smallest shapes at which it fails, and the edit that
-//! mends it there must mend it at its own.
+//! ([`edits`]); an edit counts only where the kernel then holds in every pass, so that what is said of it was seen. A
+//! large kernel is tried at the smallest shapes at which it fails, and the edit that mends it there must mend it at its
+//! own.
 //!
-//! What the kernel is given or computes and does not read is put back first ([`unread`]).
+//! What the kernel is given or computes and does not read is put back first ([`unread`]). Of the emitted text nothing is
+//! known but how pointers and strides are named there.
 //!
 //! Not found: slips that take two edits, or that left out what is written nowhere else; a line that makes up for the
 //! wrong one is taken for it. Wrappers and large launches are not tried.

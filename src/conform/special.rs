@@ -1,7 +1,7 @@
 //! Numbers that are none, and extreme ones, among a launch's activations.
 //!
 //! A kernel must give what its operator gives there too: `tl.maximum` drops a NaN that the operator keeps, a
-//! masked lane that is multiplied by 0 makes one, `tl.minimum(y, 1e4)` is no identity, and -1e9 is not −∞. Three
+//! masked lane that is multiplied by 0 makes one, `tl.minimum(y, 1e4)` is no identity, and -1e9 is not −∞. Four
 //! kinds of runs:
 //!
 //! * *strange*: in every activation a NaN, both infinities, 60 (whose exponential is finite and whose square's is
@@ -18,13 +18,13 @@
 //!   square overflows;
 //! * *led*, for softmax: the first half of every row is −∞, and with it whole blocks.
 //!
-//! The output is held to its derived bound, and to the reference where that is not finite. Excused is an element where fp32 arithmetic,
-//! operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32 rounds to
-//! 0 times an infinity.
+//! The output is held to its derived bound, and to the reference where that is not finite. Excused is an element where
+//! fp32 arithmetic, operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32
+//! rounds to 0 times an infinity.
 //!
-//! Not caught: anything where floats become whole numbers, which is undefined for what is none; what only a
-//! contraction's weights show that are no numbers; finite results behind an infinite bound; a stand-in below every number of the lowered
-//! run where the maximum is taken of something computed in the kernel.
+//! Not caught: where floats become whole numbers, anything but the wide run of what is read as it is, since the rest is
+//! undefined there; what only a contraction's weights show that are no numbers; finite results behind an infinite bound;
+//! a stand-in below every number of the lowered run where the maximum is taken of something computed in the kernel.
 
 mod beside;
 
@@ -315,10 +315,9 @@ enum Whole {
 
 fn becomes_whole(graph: &Graph, nodes: &[NodeId]) -> Whole {
     let casts = |map: &Map| {
-        let node_at = |at: usize| map.body.nodes()[at];
         let whole = |&(node, to): &(Node, DType)| match node {
             Node::Cast(from) => {
-                let (source, of) = node_at(from.0 as usize);
+                let (source, of) = map.body.nodes()[from.0 as usize];
                 match source {
                     _ if !of.is_float() || to.is_float() || to == DType::Bool => Whole::No,
                     Node::Read(_) if matches!(to, DType::I32 | DType::I64) => Whole::Read,

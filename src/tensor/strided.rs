@@ -1,4 +1,5 @@
 //! Loops over lanes that lie at strides: line by line, where axes that follow one another everywhere count as one.
+//! Negative strides are not taken.
 
 use smallvec::SmallVec;
 
@@ -95,6 +96,7 @@ pub fn copy(
             [dx, dy] => (0..n).for_each(|i| to.0[x + i * dx] = from.0[y + i * dy]),
         });
     }
+    // The first of no lanes may lie behind the storage's end.
     if shape.contains(&0) {
         return;
     }

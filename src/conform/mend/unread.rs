@@ -2,8 +2,8 @@
 //!
 //! A bias that is loaded and added nowhere, `PAD_H` in no statement while `PAD_W` is in one. How a parameter was used is
 //! its twin's to say, the parameter that differs in its last part: by the same operator, beside an expression of the same
-//! form. A variable is added, multiplied, taken away, divided by, or stands for another, after it is
-//! bound and where nothing is addressed.
+//! form. A variable is added, multiplied, taken away, divided by, or stands for another, after it is bound and where
+//! nothing is addressed.
 //!
 //! Not found: what is read elsewhere besides; parameters without a twin, some of which right kernels do not read either.
 

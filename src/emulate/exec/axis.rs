@@ -150,6 +150,7 @@ impl Axes {
             };
             found.expect("invariant: it was made above")
         };
+        // By far the most common, and asked for by every access.
         if rank == 2 {
             let (rows, columns) = (known(0), known(1));
             return Some([rows, columns, rows, rows, rows, rows]);

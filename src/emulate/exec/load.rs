@@ -206,8 +206,9 @@ impl<'r, 'c, T: Lane> TileCopy<'r, 'c, T> {
             return Ok(());
         }
         self.tile.begin(filled.masks);
-        if let (Some(classes), 2, None, 0) =
-            (self.tile.classes(self.inner), self.tile.rank, self.source.touched.as_ref(), self.missing)
+        if self.missing == 0
+            && self.source.touched.is_none()
+            && let Some(classes) = self.tile.classes(self.inner)
         {
             return self.classed(classes, filled);
         }
