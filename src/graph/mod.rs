@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod convert;
 pub mod folding;
 pub mod infer;
+pub mod reduction;
 pub mod text;
 pub mod verify;
 

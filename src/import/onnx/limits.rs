@@ -47,10 +47,15 @@ pub(super) fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::
             PoolKind::Max | PoolKind::Average { .. } => window(&pool.kernel),
             PoolKind::AdaptiveAverage => 1,
         },
+        Op::ConvTranspose(conv) => {
+            operands.get(1).copied().flatten().map_or(1, |w| w.shape[0] / conv.groups * window(&w.shape[2..]))
+        }
+        Op::Reduce(reduce) => operands.first().copied().flatten().map_or(1, |x| reduce.terms(&x.shape)),
         Op::Conv(_) => operands.get(1).copied().flatten().map_or(1, |w| window(&w.shape[1..])),
         Op::Lrn(lrn) => lrn.size,
         Op::MatMul => operands.first().copied().flatten().and_then(|a| a.shape.last().copied()).unwrap_or(1),
-        Op::Map(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => 1,
+        Op::Map(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::View(_) => 1,
+        Op::ArgReduce(_) | Op::Scan(_) => 1,
     };
     if let Op::Pool(pool) = op
         && terms > MAX_WINDOW
