@@ -16,6 +16,28 @@ pub(super) fn map(
     operands: &[Operand],
     build: impl FnOnce(&mut ExprBuilder, &[ExprId]) -> ExprId,
 ) -> Result<(), Failure> {
+    let (op, kept) = built(cx, label, operands, build)?;
+    cx.finish(op, &kept)
+}
+
+/// The result of the Map `label`, which is no output of the node.
+pub(super) fn between(
+    cx: &mut Context,
+    label: &str,
+    operands: &[Operand],
+    build: impl FnOnce(&mut ExprBuilder, &[ExprId]) -> ExprId,
+) -> Result<Operand, Failure> {
+    let (op, kept) = built(cx, label, operands, build)?;
+    cx.emit(op, &kept)
+}
+
+/// The Map, and the operands that it reads.
+fn built(
+    cx: &Context,
+    label: &str,
+    operands: &[Operand],
+    build: impl FnOnce(&mut ExprBuilder, &[ExprId]) -> ExprId,
+) -> Result<(Op, Vec<Operand>), Failure> {
     let dims = cx.broadcast(operands)?;
     let mut b = ExprBuilder::new();
     let (mut args, mut kept) = (Vec::new(), Vec::new());
@@ -36,7 +58,7 @@ pub(super) fn map(
         return Err(Failure::invalid(format!("operand types do not fit: {complaint}")));
     }
     let shapes: Vec<_> = types.iter().map(|ty| ty.shape.as_slice()).collect();
-    cx.finish(Op::Map(Map::pointwise(label, &dims, &shapes, body)), &kept)
+    Ok((Op::Map(Map::pointwise(label, &dims, &shapes, body)), kept))
 }
 
 fn constant(tensor: &Tensor) -> Constant {
