@@ -9,7 +9,9 @@ contractions, sums, pools and copies must agree bit for bit; softmax and normali
 round, must agree to 1e-6 relative.
 
 Last result (triton 3.9.0): 11 templates, 24 entries compile for the three targets in fp32, fp16 and
-bf16, 78 interpreted cases agree.
+bf16, 78 interpreted cases agree. The other 23 (reductions, positions, normalisations, running sums,
+transposed convolutions, windows in one and three dimensions): direct entries compile for cuda:90 in
+fp32, 204 interpreted cases agree.
 """
 
 import importlib.util

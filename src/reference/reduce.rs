@@ -1,5 +1,5 @@
-//! One number over some axes, in exact loops: sums in f64, rounded once; products rounded after every
-//! factor in fp32; maxima keep NaN; integers wrap as their type does.
+//! One number over some axes, in exact loops: sums in f64, rounded once; products in fp32 rounded after every
+//! factor, large ones and small ones apart; maxima keep NaN; integers wrap as their type does.
 
 use rayon::prelude::*;
 
@@ -62,7 +62,11 @@ fn line_of_floats(kind: ReduceKind, line: impl Iterator<Item = f64>, single: boo
         }
         ReduceKind::Max => line.fold(f64::NEG_INFINITY, |m, v| if v > m || v.is_nan() { v } else { m }),
         ReduceKind::Min => line.fold(f64::INFINITY, |m, v| if v < m || v.is_nan() { v } else { m }),
-        ReduceKind::Prod => line.fold(1.0, |product, v| if single { (product * v) as f32 as f64 } else { product * v }),
+        ReduceKind::Prod if single => {
+            let (large, small) = line.fold((1.0, 1.0), factor);
+            single_product(large, small)
+        }
+        ReduceKind::Prod => line.product(),
         ReduceKind::LogSumExp => {
             let line: Vec<f64> = line.collect();
             let maximum = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -70,6 +74,16 @@ fn line_of_floats(kind: ReduceKind, line: impl Iterator<Item = f64>, single: boo
             shift + line.iter().map(|v| (v - shift).exp()).sum::<f64>().ln()
         }
     }
+}
+
+/// Takes one more factor into the product of the large ones, or of the small ones, in fp32: a kernel may take
+/// factors in any order, and some orders leave the range of fp32 on the way.
+pub(super) fn factor((large, small): (f64, f64), v: f64) -> (f64, f64) {
+    if v.abs() < 1.0 { (large, (small * v) as f32 as f64) } else { ((large * v) as f32 as f64, small) }
+}
+
+pub(super) fn single_product(large: f64, small: f64) -> f64 {
+    (large * small) as f32 as f64
 }
 
 /// The position of the extreme of every line; NaN is more extreme than any number.

@@ -1,8 +1,9 @@
-//! Running sums and products along one axis: sums in f64, rounded as they are stored; products rounded
-//! after every factor in fp32; integers wrap as their type does.
+//! Running sums and products along one axis: sums in f64, rounded as they are stored; products in fp32 rounded
+//! after every factor, large ones and small ones apart; integers wrap as their type does.
 
 use super::Math;
 use super::bridge::{floats, hold};
+use super::reduce::{factor, single_product};
 use crate::dtype::DType;
 use crate::graph::op::{Scan, ScanKind};
 use crate::shape::lines;
@@ -17,14 +18,17 @@ pub(super) fn evaluate(scan: &Scan, x: &Tensor, dtype: DType, math: Math) -> Ten
         let first = i64::from(scan.kind == ScanKind::Prod);
         return Tensor::new(dtype, x.shape(), Storage::I64(running(scan, x.shape(), lanes, first, step)));
     }
-    let single = math.is_single(dtype);
-    let step = |total: f64, v: f64| match scan.kind {
-        ScanKind::Sum => total + v,
-        ScanKind::Prod if single => (total * v) as f32 as f64,
-        ScanKind::Prod => total * v,
+    let lanes = floats(x.storage());
+    let y = match scan.kind {
+        ScanKind::Sum => running(scan, x.shape(), &lanes, 0.0, |total, v| total + v),
+        ScanKind::Prod if math.is_single(dtype) => {
+            let pairs: Vec<(f64, f64)> = lanes.iter().map(|&v| (v, 1.0)).collect();
+            let products = running(scan, x.shape(), &pairs, (1.0, 1.0), |total, (v, _)| factor(total, v));
+            products.into_iter().map(|(large, small)| single_product(large, small)).collect()
+        }
+        ScanKind::Prod => running(scan, x.shape(), &lanes, 1.0, |total, v| total * v),
     };
-    let first = if scan.kind == ScanKind::Prod { 1.0 } else { 0.0 };
-    hold(running(scan, x.shape(), &floats(x.storage()), first, step), dtype, x.shape(), math)
+    hold(y, dtype, x.shape(), math)
 }
 
 fn running<T: Copy>(scan: &Scan, shape: &[usize], lanes: &[T], first: T, step: impl Fn(T, T) -> T) -> Vec<T> {
