@@ -56,7 +56,7 @@ pub fn import(registry: &Registry, model: &Model, size: Size, library: &Library)
         return Err(errors);
     }
     let (unsupported, opaque, exposed, absorbed) = Default::default();
-    Ok(Imported { graph, unsupported, opaque, exposed, absorbed })
+    Ok(Imported { graph, unsupported, opaque, exposed, mutates: Vec::new(), absorbed })
 }
 
 fn wrong(node: &str, why: String) -> Diagnostic {
