@@ -1,0 +1,82 @@
+//! Programs that torch exported, each with inputs and the outputs that torch computed for them.
+//!
+//! `programs.bin` holds names and archives one after the other, each behind its length in eight bytes;
+//! `tools/pack_programs.py` made it. A program is there as it was exported and, as `NAME.core`, after
+//! `run_decompositions()`. An archive has one entry more than torch writes, `test/values.safetensors`: `input.0`, …,
+//! `output.0`, ….
+//!
+//! A folder of such archives is tried by
+//! `PROGRAMS=folder cargo test --release --test import -- --ignored programs_of_a_folder --nocapture`.
+
+use std::io::{Cursor, Read};
+
+use decompose::import::{Binding, torch_export};
+use decompose::tensor::{Tensor, stored};
+
+use super::{agrees, all};
+
+/// How many programs `tools/pack_programs.py` packs.
+const COUNT: usize = 142;
+
+fn values(archive: &[u8], kind: &str) -> Vec<Tensor> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(archive)).unwrap();
+    let mut bytes = Vec::new();
+    for i in 0..zip.len() {
+        let mut entry = zip.by_index(i).unwrap();
+        if entry.name().unwrap().ends_with("/test/values.safetensors") {
+            entry.read_to_end(&mut bytes).unwrap();
+        }
+    }
+    let tensors = stored::read(&bytes).unwrap();
+    (0..).map_while(|i| tensors.get(&format!("{kind}.{i}")).cloned()).collect()
+}
+
+fn run(name: &str, archive: &[u8]) -> Result<(), String> {
+    let imported = torch_export::from_bytes(name, archive, &Binding::default()).map_err(|errors| all(&errors))?;
+    if !imported.unsupported.is_empty() {
+        return Err(all(&imported.unsupported));
+    }
+    agrees(imported, &values(archive, "input"), &values(archive, "output"))
+}
+
+/// Takes a stretch of bytes off the front.
+fn taken<'b>(rest: &mut &'b [u8]) -> &'b [u8] {
+    let (length, behind) = rest.split_first_chunk().unwrap();
+    let (taken, behind) = behind.split_at(u64::from_le_bytes(*length) as usize);
+    *rest = behind;
+    taken
+}
+
+#[test]
+fn exported_programs_agree_with_torch() {
+    let mut rest = include_bytes!("programs.bin").as_slice();
+    let (mut count, mut failures) = (0, Vec::new());
+    while !rest.is_empty() {
+        let name = std::str::from_utf8(taken(&mut rest)).unwrap();
+        count += 1;
+        if let Err(why) = run(name, taken(&mut rest)) {
+            failures.push(format!("{name}: {why}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
+    assert_eq!(count, COUNT, "programs of the pack");
+}
+
+#[test]
+#[ignore = "needs a folder of programs"]
+fn programs_of_a_folder() {
+    let folder = std::env::var("PROGRAMS").expect("PROGRAMS names a folder");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "pt2"));
+    paths.sort();
+    let mut failed = 0;
+    for path in &paths {
+        let name = path.file_name().unwrap().to_string_lossy();
+        if let Err(why) = run(&name, &std::fs::read(path).unwrap()) {
+            failed += 1;
+            println!("{name}: {why}");
+        }
+    }
+    println!("{} of {} programs agree", paths.len() - failed, paths.len());
+    assert_eq!(failed, 0);
+}
