@@ -47,19 +47,42 @@ fn taken<'b>(rest: &mut &'b [u8]) -> &'b [u8] {
     taken
 }
 
+/// Names and archives of the pack.
+fn programs() -> Vec<(&'static str, &'static [u8])> {
+    let mut rest = include_bytes!("programs.bin").as_slice();
+    let mut programs = Vec::new();
+    while !rest.is_empty() {
+        programs.push((std::str::from_utf8(taken(&mut rest)).unwrap(), taken(&mut rest)));
+    }
+    programs
+}
+
 #[test]
 fn exported_programs_agree_with_torch() {
-    let mut rest = include_bytes!("programs.bin").as_slice();
-    let (mut count, mut failures) = (0, Vec::new());
-    while !rest.is_empty() {
-        let name = std::str::from_utf8(taken(&mut rest)).unwrap();
-        count += 1;
-        if let Err(why) = run(name, taken(&mut rest)) {
-            failures.push(format!("{name}: {why}"));
-        }
+    let programs = programs();
+    let run = |(name, archive): &(&str, &[u8])| run(name, archive).err().map(|why| format!("{name}: {why}"));
+    let failures: Vec<String> = programs.iter().filter_map(run).collect();
+    assert!(failures.is_empty(), "{} of {} fail:\n{}", failures.len(), programs.len(), failures.join("\n"));
+    assert_eq!(programs.len(), COUNT, "programs of the pack");
+}
+
+/// What torch decomposes is whole again: the nodes of both forms are the same operators on the same shapes.
+#[test]
+fn decomposed_programs_have_the_same_nodes() {
+    let programs = programs();
+    let nodes = |wanted: &str| {
+        let (name, archive) = programs.iter().find(|(name, _)| *name == wanted).unwrap();
+        let graph = torch_export::from_bytes(name, archive, &Binding::default()).unwrap().graph;
+        let described = |node| {
+            let node = graph.node(node);
+            format!("{:?} -> {:?}", node.op, graph.ty(node.outputs[0]))
+        };
+        graph.node_ids().map(described).collect::<Vec<_>>()
+    };
+    for name in ["logsumexp", "linear", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "max_pools", "layer_norm", "group_norm"]
+    {
+        assert_eq!(nodes(name), nodes(&format!("{name}.core")), "{name}");
     }
-    assert!(failures.is_empty(), "{} of {count} fail:\n{}", failures.len(), failures.join("\n"));
-    assert_eq!(count, COUNT, "programs of the pack");
 }
 
 #[test]

@@ -61,9 +61,9 @@ impl<'f> Archive<'f> {
             }
         }
         let archive = Archive { file, bytes, entries: under_root(file, found)? };
-        archive.expect(FORMAT, "pt2", &codes::FILE_NOT_A_MODEL)?;
-        archive.expect(VERSION, "0", &codes::MODEL_VERSION)?;
-        archive.expect(BYTE_ORDER, "little", &codes::NOT_OFFERED)?;
+        archive.require(FORMAT, "pt2", &codes::FILE_NOT_A_MODEL)?;
+        archive.require(VERSION, "0", &codes::MODEL_VERSION)?;
+        archive.require(BYTE_ORDER, "little", &codes::NOT_OFFERED)?;
         Ok(archive)
     }
 
@@ -82,7 +82,7 @@ impl<'f> Archive<'f> {
         std::str::from_utf8(bytes).map_err(|error| Box::new(damaged(self.file, format!("`{path}` is not UTF-8: {error}"))))
     }
 
-    fn expect(&self, path: &str, value: &str, code: &'static Code) -> Result<(), Box<Diagnostic>> {
+    fn require(&self, path: &str, value: &str, code: &'static Code) -> Result<(), Box<Diagnostic>> {
         match self.text(path)?.trim() {
             found if found == value => Ok(()),
             found => {

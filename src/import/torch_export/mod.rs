@@ -1,8 +1,9 @@
 //! torch.export archives (`.pt2`) → [`Graph`](crate::graph::Graph).
 //!
 //! Stages: [`archive`] finds the entries of the container; [`program`] reads the program's JSON; [`types`] binds the
-//! symbolic dimensions; [`payload`] gives parameters, buffers and constants from the mapped file; [`lower`] walks the
-//! nodes once, through the functions of [`table`], with [`alias`] making views and writes functional.
+//! symbolic dimensions; [`payload`] gives parameters, buffers and constants from the mapped file; [`recompose`] puts
+//! decomposed operators together again; [`lower`] walks the nodes once, through the functions of [`table`], with
+//! [`alias`] making views and writes functional.
 //!
 //! Programs before and after `run_decompositions()` are read alike. Nothing of an archive is ever run, and what is
 //! pickled in it stays closed. Not read: subgraphs (control flow), custom objects, tokens; each is refused by name.
@@ -21,6 +22,7 @@ mod ops;
 mod payload;
 mod program;
 mod promote;
+mod recompose;
 mod schema;
 mod scope;
 mod table;
@@ -75,7 +77,8 @@ pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>>
 pub fn from_bytes(name: &str, bytes: &[u8], binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let all_short = |all: Vec<Diagnostic>| all.into_iter().map(shorten).collect::<Vec<_>>();
     let archive = Archive::open(name, bytes).map_err(|error| vec![shorten(*error)])?;
-    let program = program(name, &archive).map_err(|error| vec![shorten(*error)])?;
+    let mut program = program(name, &archive).map_err(|error| vec![shorten(*error)])?;
+    recompose::recompose(&mut program.graph_module.graph);
     let payload = Payload::open(name, &archive).map_err(|error| vec![shorten(*error)])?;
     let imported = lower::lower(name, &program, &payload, binding).map_err(all_short)?;
     Ok(Imported { unsupported: all_short(imported.unsupported), ..imported })

@@ -1,16 +1,20 @@
-//! Activation functions, with torch's constants.
+//! Activation functions, with torch's constants and in the steps of torch's own decompositions, so that a program gives
+//! the same kernels before and after them.
 //!
 //! | operator | formula |
 //! | --- | --- |
 //! | relu | x < 0 ? 0 : x |
 //! | leaky_relu, prelu | x < 0 ? slope·x : x |
 //! | elu | x < 0 ? α·scale·(e^(input_scale·x) − 1) : scale·x |
-//! | hardsigmoid | max(0, min(1, x/6 + 0.5)) |
+//! | selu | elu with torch's α and scale |
+//! | hardsigmoid | min(max(x + 3, 0), 6) / 6 |
+//! | hardswish | x·min(max(x + 3, 0), 6) / 6 |
 //! | softplus | β·x > threshold ? x : ln(1 + e^(β·x)) / β |
+//! | mish | x · tanh(softplus(x)) |
 //! | log_sigmoid | −softplus(−x) |
 //! | threshold | x > threshold ? x : value; a NaN stays |
 
-use crate::expr::{Binary, Compare, Unary};
+use crate::expr::{Binary, Compare, ExprBuilder, ExprId, Unary};
 use crate::graph::Role;
 use crate::import::build::Failure;
 use crate::import::build::activation::{self, scaled};
@@ -48,23 +52,25 @@ pub fn prelu(call: &mut Call) -> Result<Outs, Failure> {
 
 pub fn elu(call: &mut Call) -> Result<Outs, Failure> {
     let (alpha, scale, input_scale) = (call.number("alpha")?, call.number("scale")?, call.number("input_scale")?);
-    floating(call, "elu", |b, x| {
-        if (scale, input_scale) == (1.0, 1.0) {
-            return activation::elu(b, x, alpha);
-        }
-        let exponent = if input_scale == 1.0 { x } else { scaled(b, x, input_scale) };
-        let power = b.unary(Unary::Exp, exponent);
-        let curve = activation::shifted(b, power, -1.0);
-        let negative = scaled(b, curve, alpha * scale);
-        let positive = scaled(b, x, scale);
-        let zero = number(b, 0.0, x);
-        let below = b.compare(Compare::Lt, x, zero);
-        b.select(below, negative, positive)
-    })
+    floating(call, "elu", |b, x| scaled_elu(b, x, alpha, scale, input_scale))
+}
+
+fn scaled_elu(b: &mut ExprBuilder, x: ExprId, alpha: f64, scale: f64, input_scale: f64) -> ExprId {
+    if (scale, input_scale) == (1.0, 1.0) {
+        return activation::elu(b, x, alpha);
+    }
+    let exponent = if input_scale == 1.0 { x } else { scaled(b, x, input_scale) };
+    let power = b.unary(Unary::Exp, exponent);
+    let curve = activation::shifted(b, power, -1.0);
+    let negative = scaled(b, curve, alpha * scale);
+    let positive = scaled(b, x, scale);
+    let zero = number(b, 0.0, x);
+    let below = b.compare(Compare::Lt, x, zero);
+    b.select(below, negative, positive)
 }
 
 pub fn selu(call: &mut Call) -> Result<Outs, Failure> {
-    floating(call, "selu", |b, x| activation::selu(b, x, SELU.0, SELU.1))
+    floating(call, "selu", |b, x| scaled_elu(b, x, SELU.0, SELU.1, 1.0))
 }
 
 pub fn celu(call: &mut Call) -> Result<Outs, Failure> {
@@ -72,24 +78,54 @@ pub fn celu(call: &mut Call) -> Result<Outs, Failure> {
     floating(call, "celu", |b, x| activation::celu(b, x, alpha))
 }
 
+/// min(max(x + 3, 0), 6).
+fn gate(b: &mut ExprBuilder, x: ExprId) -> ExprId {
+    let line = activation::shifted(b, x, 3.0);
+    let (zero, six) = (number(b, 0.0, x), number(b, 6.0, x));
+    let positive = b.binary(Binary::MaxNan, line, zero);
+    b.binary(Binary::MinNan, positive, six)
+}
+
+fn sixth(b: &mut ExprBuilder, x: ExprId) -> ExprId {
+    let six = number(b, 6.0, x);
+    b.binary(Binary::Div, x, six)
+}
+
 pub fn hardsigmoid(call: &mut Call) -> Result<Outs, Failure> {
-    floating(call, "hard_sigmoid", |b, x| activation::hard(b, x, 1.0 / 6.0, 0.5))
+    floating(call, "hard_sigmoid", |b, x| {
+        let gate = gate(b, x);
+        sixth(b, gate)
+    })
 }
 
 pub fn hardswish(call: &mut Call) -> Result<Outs, Failure> {
-    floating(call, "hard_swish", activation::hard_swish)
+    floating(call, "hard_swish", |b, x| {
+        let gate = gate(b, x);
+        let product = b.binary(Binary::Mul, x, gate);
+        sixth(b, product)
+    })
+}
+
+/// Beyond the threshold the power may overflow, and is not taken.
+fn soft(b: &mut ExprBuilder, x: ExprId, beta: f64, threshold: f64) -> ExprId {
+    let argument = if beta == 1.0 { x } else { scaled(b, x, beta) };
+    let power = b.unary(Unary::Exp, argument);
+    let sum = activation::shifted(b, power, 1.0);
+    let curve = b.unary(Unary::Log, sum);
+    let curve = if beta == 1.0 {
+        curve
+    } else {
+        let divisor = number(b, beta, curve);
+        b.binary(Binary::Div, curve, divisor)
+    };
+    let limit = number(b, threshold, x);
+    let above = b.compare(Compare::Gt, argument, limit);
+    b.select(above, x, curve)
 }
 
 pub fn softplus(call: &mut Call) -> Result<Outs, Failure> {
     let (beta, threshold) = (call.number("beta")?, call.number("threshold")?);
-    floating(call, "softplus", |b, x| {
-        let argument = if beta == 1.0 { x } else { scaled(b, x, beta) };
-        let curve = activation::softplus(b, argument);
-        let curve = if beta == 1.0 { curve } else { scaled(b, curve, 1.0 / beta) };
-        let limit = number(b, threshold, x);
-        let above = b.compare(Compare::Gt, argument, limit);
-        b.select(above, x, curve)
-    })
+    floating(call, "softplus", |b, x| soft(b, x, beta, threshold))
 }
 
 pub fn log_sigmoid(call: &mut Call) -> Result<Outs, Failure> {
@@ -101,7 +137,11 @@ pub fn log_sigmoid(call: &mut Call) -> Result<Outs, Failure> {
 }
 
 pub fn mish(call: &mut Call) -> Result<Outs, Failure> {
-    floating(call, "mish", activation::mish)
+    floating(call, "mish", |b, x| {
+        let soft = soft(b, x, 1.0, 20.0);
+        let gate = b.unary(Unary::Tanh, soft);
+        b.binary(Binary::Mul, x, gate)
+    })
 }
 
 pub fn gelu(call: &mut Call) -> Result<Outs, Failure> {

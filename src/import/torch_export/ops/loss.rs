@@ -5,7 +5,7 @@
 //! | mse_loss, l1_loss | (x − t)², abs(x − t) |
 //! | smooth_l1_loss | d < β ? d²/(2β) : d − β/2, d = abs(x − t) |
 //! | huber_loss | d < δ ? d²/2 : δ·(d − δ/2) |
-//! | kl_div | t·(ln t − x), 0 where t is 0; with log_target e^t·(t − x) |
+//! | kl_div | t·ln t − t·x, t·ln t being 0 where t is 0; with log_target e^t·(t − x) |
 //! | cross_entropy_loss | −log_softmax(x)[t] |
 //! | triplet_margin_loss | max(0, ‖a − p‖ − ‖a − n‖ + margin), ‖d‖ = (Σ (abs(d) + ε)ᵖ)^(1/p) |
 
@@ -57,7 +57,15 @@ pub fn smooth_l1(call: &mut Call) -> Result<Outs, Failure> {
             return d;
         }
         let square = b.binary(Binary::Mul, d, d);
-        let (near, far) = (scaled(b, square, 0.5 / beta), shifted(b, d, -0.5 * beta));
+        let half = scaled(b, square, 0.5);
+        let near = if beta == 1.0 {
+            half
+        } else {
+            let beta = number(b, beta, half);
+            b.binary(Binary::Div, half, beta)
+        };
+        let offset = number(b, 0.5 * beta, d);
+        let far = b.binary(Binary::Sub, d, offset);
         let limit = number(b, beta, d);
         let inside = b.compare(Compare::Lt, d, limit);
         b.select(inside, near, far)
@@ -89,12 +97,15 @@ pub fn kl_div(call: &mut Call) -> Result<Outs, Failure> {
             let (power, difference) = (b.unary(Unary::Exp, t), b.binary(Binary::Sub, t, x));
             return b.binary(Binary::Mul, power, difference);
         }
+        let (zero, none) = (number(b, 0.0, t), number(b, f64::NAN, t));
         let log = b.unary(Unary::Log, t);
-        let difference = b.binary(Binary::Sub, log, x);
-        let product = b.binary(Binary::Mul, t, difference);
-        let zero = number(b, 0.0, t);
-        let positive = b.compare(Compare::Gt, t, zero);
-        b.select(positive, product, zero)
+        let entropy = b.binary(Binary::Mul, t, log);
+        let empty = b.compare(Compare::Eq, t, zero);
+        let entropy = b.select(empty, zero, entropy);
+        let is_nan = b.compare(Compare::Ne, t, t);
+        let entropy = b.select(is_nan, none, entropy);
+        let cross = b.binary(Binary::Mul, t, x);
+        b.binary(Binary::Sub, entropy, cross)
     })
 }
 
@@ -180,8 +191,8 @@ pub fn triplet_margin(call: &mut Call) -> Result<Outs, Failure> {
     }
     let dtype = call.promoted(&distances);
     let losses = call.joined("triplet_margin", &distances, dtype, |b, args| {
-        let difference = b.binary(Binary::Sub, args[0], args[1]);
-        let loss = shifted(b, difference, margin);
+        let near = shifted(b, args[0], margin);
+        let loss = b.binary(Binary::Sub, near, args[1]);
         let zero = number(b, 0.0, loss);
         b.binary(Binary::MaxNan, loss, zero)
     })?;

@@ -87,7 +87,8 @@ fn batch_in_training(call: &mut Call) -> Result<Outs, Failure> {
     if rank < 2 {
         return Err(Failure::shapes(format!("input is {}: a batch and channels are expected", display(&ty.shape))));
     }
-    let axes: Axes = (0..rank).filter(|&axis| axis != 1).collect();
+    // A batch of one, as an instance normalisation decomposes into, has no say.
+    let axes: Axes = (0..rank).filter(|&axis| axis != 1 && (axis > 0 || ty.shape[0] > 1 || rank == 2)).collect();
     let affine = affine(call, ["weight", "bias"], &per_channel(ty.shape[1], rank), ty.dtype)?;
     let epsilon = call.number("eps")?;
     let y = normalised(call, x.clone(), axes.clone(), epsilon, affine)?;

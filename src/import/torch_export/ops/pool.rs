@@ -20,8 +20,24 @@ fn batched(call: &mut Call, rank: usize) -> Result<(Operand, bool), Failure> {
     }
 }
 
+/// The pool; over one axis where the first of two does nothing, as one-dimensional pools decompose into.
+fn pooled(call: &mut Call, mut pool: Pool, x: Operand) -> Result<Operand, Failure> {
+    let shape = call.shape(&x);
+    let idle = pool.kind != PoolKind::AdaptiveAverage && shape.len() == 4 && shape[2] == 1;
+    if !idle || (pool.kernel[0], pool.pads_begin[0], pool.pads_end[0]) != (1, 0, 0) {
+        return call.emit(Op::Pool(pool), &[x]);
+    }
+    for sizes in [&mut pool.kernel, &mut pool.strides, &mut pool.dilations, &mut pool.pads_begin, &mut pool.pads_end] {
+        sizes.remove(0);
+    }
+    let x = call.reshape(x, &[shape[0], shape[1], shape[3]])?;
+    let y = call.emit(Op::Pool(pool), &[x])?;
+    let made = call.shape(&y);
+    call.reshape(y, &[made[0], made[1], 1, made[2]])
+}
+
 fn finished(call: &mut Call, pool: Pool, x: Operand, bare: bool) -> Result<Outs, Failure> {
-    let mut y = call.emit(Op::Pool(pool), &[x])?;
+    let mut y = pooled(call, pool, x)?;
     if bare {
         let shape = call.shape(&y);
         y = call.reshape(y, &shape[1..])?;

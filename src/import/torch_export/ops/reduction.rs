@@ -1,9 +1,11 @@
 //! One number over some axes: sums, means, extremes, norms, variances; positions of extremes; running sums.
 
+use smallvec::SmallVec;
+
 use crate::dtype::DType;
 use crate::expr::{Binary, ExprBuilder, ExprId, Unary};
 use crate::graph::Op;
-use crate::graph::op::{ArgKind, ArgReduce, Reduce, ReduceKind, Scan, ScanKind};
+use crate::graph::op::{ArgKind, ArgReduce, Pool, Reduce, ReduceKind, Scan, ScanKind};
 use crate::import::build::activation::converted;
 use crate::import::build::{Failure, Operand};
 use crate::import::torch_export::call::{Call, Out, Outs};
@@ -45,7 +47,17 @@ pub fn sum(call: &mut Call) -> Result<Outs, Failure> {
     accumulated(call, ReduceKind::Sum)
 }
 
+/// A mean over all spatial axes that keeps them is adaptive pooling to one bin, which decomposes into it.
 pub fn mean(call: &mut Call) -> Result<Outs, Failure> {
+    let x = call.tensor("self")?;
+    let ty = call.ty(&x);
+    let rank = ty.shape.len();
+    let (axes, keep) = axes(call, rank)?;
+    let spatial = (3..=5).contains(&rank) && axes.iter().copied().eq(2..rank);
+    if spatial && keep && ty.dtype.is_float() && call.dtype("dtype")?.is_none_or(|dtype| dtype == ty.dtype) {
+        let ones = SmallVec::from_elem(1, rank - 2);
+        return Ok(call.emit(Op::Pool(Pool::adaptive_average(ones)), &[x])?.into());
+    }
     accumulated(call, ReduceKind::Mean)
 }
 
@@ -56,7 +68,14 @@ pub fn prod(call: &mut Call) -> Result<Outs, Failure> {
 pub fn logsumexp(call: &mut Call) -> Result<Outs, Failure> {
     let x = call.tensor("self")?;
     let (axes, keep) = axes(call, call.shape(&x).len())?;
-    Ok(reduced(call, ReduceKind::LogSumExp, x, &axes, keep)?.into())
+    // Its decomposition keeps the axes and takes them away afterwards.
+    let y = reduced(call, ReduceKind::LogSumExp, x.clone(), &axes, true)?;
+    if keep {
+        return Ok(y.into());
+    }
+    let shape = call.shape(&x);
+    let left: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).map(|axis| shape[axis]).collect();
+    Ok(call.reshape(y, &left)?.into())
 }
 
 fn extreme(call: &mut Call, kind: ReduceKind) -> Result<Outs, Failure> {
