@@ -15,6 +15,17 @@ use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, Param, ParamKind}
 type Named<'a> = Vec<(Option<&'a str>, Value<'a>)>;
 
 const DEPTH: usize = 24;
+/// Decorators that leave what a function computes as it is.
+const DECORATORS: &[&str] = &[
+    "builtins.staticmethod",
+    "builtins.classmethod",
+    "builtins.property",
+    "torch.no_grad",
+    "torch.inference_mode",
+    "functools.lru_cache",
+    "functools.cache",
+    "typing.override",
+];
 
 impl<'a> Walker<'a> {
     pub fn call_expr(
@@ -32,7 +43,14 @@ impl<'a> Walker<'a> {
             }
         }
         let callee = self.eval(func, scope);
-        let values: Vec<Value<'a>> = args.iter().map(|e| self.eval(e, scope)).collect();
+        let mut values: Vec<Value<'a>> = Vec::new();
+        for arg in args {
+            match (self.eval(arg, scope), &arg.kind) {
+                (Value::List(items), ExprKind::Starred(_)) => values.extend(items),
+                (value, ExprKind::Starred(_)) => values.push(value.element()),
+                (value, _) => values.push(value),
+            }
+        }
         let named: Named<'a> = keywords.iter().map(|k| (k.name.as_deref(), self.eval(&k.value, scope))).collect();
         if let (Value::Path(path), Some(text)) = (&callee, args.get(1)) {
             match (path.as_str(), &text.kind) {
@@ -99,9 +117,9 @@ impl<'a> Walker<'a> {
                 let results = all.iter().map(|one| self.call(span, one, args.clone(), named.clone(), scope)).collect();
                 Value::any(results)
             }
-            Value::Number => Value::Number,
+            Value::Number if !tensor => Value::Number,
             // A table of functions asked by `get`, or an attribute that nothing here sets.
-            Value::Tensor { .. } | Value::Super(_) | Value::List(_) | Value::Unknown => self.unknown(span, tensor),
+            Value::Number | Value::Tensor { .. } | Value::Super(_) | Value::List(_) | Value::Unknown => self.unknown(span, tensor),
         }
     }
 
@@ -235,8 +253,10 @@ impl<'a> Walker<'a> {
         args: Vec<Value<'a>>,
         named: Named<'a>,
     ) -> Value<'a> {
-        let first = self.way.is_empty() && self.muted == 0 && def.name == "forward";
-        if self.way.contains(&def.name.as_str()) && self.way.len() > 2 || self.way.len() >= DEPTH {
+        let first = self.entered.is_empty();
+        let again = self.entered.iter().filter(|entered| std::ptr::eq(**entered, def)).count();
+        if again > 1 || self.entered.len() >= DEPTH {
+            self.event(def.name_span, Kind::Unread(format!("`{}` calls itself, or is reached too deeply to be followed", def.name)));
             return Value::Unknown;
         }
         for decorator in &def.decorators {
@@ -247,7 +267,11 @@ impl<'a> Walker<'a> {
             if let Value::Path(path) = self.eval(called, &mut Scope::default()) {
                 if BYPASSES.iter().any(|b| path.starts_with(b)) {
                     self.event(decorator.span, Kind::Bypass(path));
+                } else if !DECORATORS.contains(&path.as_str()) {
+                    self.event(decorator.span, Kind::Unread(format!("the decorator of `{}` is not read", def.name)));
                 }
+            } else {
+                self.event(decorator.span, Kind::Unread(format!("the decorator of `{}` is not read", def.name)));
             }
         }
         let mut scope = Scope { class: Some(class).filter(|c| !c.is_empty()), ..Scope::default() };
@@ -255,21 +279,28 @@ impl<'a> Walker<'a> {
         for param in &def.params {
             let given = named.iter().find(|(name, _)| *name == Some(param.name.as_str())).map(|(_, v)| v.clone());
             let value = match param.kind {
-                ParamKind::VarArgs => Value::List(values.by_ref().collect()),
+                ParamKind::VarArgs => Value::List(values.by_ref().chain(given).collect()),
                 ParamKind::VarKeywords => Value::List(named.iter().map(|(_, v)| v.clone()).collect()),
                 ParamKind::Positional => given.or_else(|| values.next()).unwrap_or(Value::Unknown),
                 ParamKind::KeywordOnly => given.unwrap_or(Value::Unknown),
             };
             let value = match (value, &param.default) {
+                // What `**values` may give.
+                (Value::Unknown, _) if named.iter().any(|(name, _)| name.is_none()) => {
+                    let given = named.iter().filter(|(name, _)| name.is_none()).map(|(_, v)| v.element());
+                    Value::any(given.collect())
+                }
                 (Value::Unknown, Some(default)) => self.eval(default, &mut Scope::default()),
                 (value, _) => value,
             };
             scope.names.insert(param.name.clone(), value);
         }
+        self.entered.push(def);
         if !first {
             self.way.push(&def.name);
         }
         self.block(&def.body, &mut scope);
+        self.entered.pop();
         if !first {
             self.way.pop();
         }

@@ -80,7 +80,7 @@ impl<'a> Value<'a> {
             }
         }
         let mut seen = std::collections::BTreeSet::new();
-        all.retain(|value| seen.insert(format!("{value:?}").chars().take(200).collect::<String>()));
+        all.retain(|value| seen.insert(format!("{value:?}").chars().take(400).collect::<String>()));
         Value::any(all)
     }
 

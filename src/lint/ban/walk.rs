@@ -11,7 +11,7 @@ use super::events::{Event, Kind, Walked};
 use super::file::File;
 use super::value::{METADATA, PARAMETERS, TENSOR, VIEWS, Value};
 use crate::source::Span;
-use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, FStringPart, Module, Param, Stmt, StmtKind, UnaryOp};
+use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, FStringPart, FunctionDef, Module, Param, Stmt, StmtKind, UnaryOp};
 
 const STEPS: usize = 200_000;
 
@@ -21,6 +21,8 @@ pub struct Walker<'a> {
     pub events: Vec<Event<'a>>,
     pub launched: BTreeSet<&'a str>,
     pub way: Vec<&'a str>,
+    /// Functions that are entered now.
+    pub entered: Vec<*const FunctionDef>,
     /// Above 0: what is evaluated is not run by forward.
     pub muted: usize,
     pub steps: usize,
@@ -43,6 +45,7 @@ pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
         events: Vec::new(),
         launched: BTreeSet::new(),
         way: Vec::new(),
+        entered: Vec::new(),
         muted: 0,
         steps: 0,
         fields: BTreeMap::new(),
@@ -289,22 +292,21 @@ impl<'a> Walker<'a> {
         if let Some(value) = scope.names.get(name) {
             return value.clone();
         }
-        if let Some(kernel) = self.file.kernels.iter().find(|kernel| kernel.name == name) {
-            return Value::Kernel(&kernel.name);
-        }
-        if let Some(def) = self.file.functions.get(name) {
-            return Value::Function(def, None);
-        }
-        if let Some((class, _)) = self.file.classes.get_key_value(name) {
-            return Value::Class(class);
-        }
+        let kernel = self.file.kernels.iter().find(|kernel| kernel.name == name).map(|kernel| Value::Kernel(&kernel.name));
+        let function = self.file.functions.get(name).map(|def| Value::Function(def, None));
+        let class = self.file.classes.get_key_value(name).map(|(class, _)| Value::Class(class));
+        let defined: Vec<Value<'a>> = [kernel, function, class].into_iter().flatten().collect();
         if let Some(value) = self.file.globals.get(name).copied().filter(|_| !self.evaluating.contains(name)) {
             self.evaluating.insert(name);
             self.muted += 1;
             let value = self.eval(value, &mut Scope::default());
             self.muted -= 1;
             self.evaluating.remove(name);
-            return value;
+            // A definition that is bound again may be either.
+            return defined.into_iter().fold(value, Value::join);
+        }
+        if !defined.is_empty() {
+            return Value::any(defined);
         }
         let path = self.file.imports.path(&Expr { kind: ExprKind::Name(name.to_owned()), span: Span { start: 0, end: 0 } });
         path.map_or_else(|| Value::Path(format!("builtins.{name}")), Value::Path)
