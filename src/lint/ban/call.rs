@@ -37,10 +37,10 @@ impl<'a> Walker<'a> {
         scope: &mut Scope<'a>,
     ) -> Value<'a> {
         // The grid of a launch may be a function of the configuration.
-        if let ExprKind::Subscript { value: _, index } = &func.kind {
-            if let Value::Lambda(params, body) = self.eval(index, scope) {
-                self.lambda(params, body, &[], scope);
-            }
+        if let ExprKind::Subscript { value: _, index } = &func.kind
+            && let Value::Lambda(params, body) = self.eval(index, scope)
+        {
+            self.lambda(params, body, &[], scope);
         }
         let callee = self.eval(func, scope);
         let mut values: Vec<Value<'a>> = Vec::new();
@@ -63,15 +63,13 @@ impl<'a> Walker<'a> {
             }
         }
         // What a registered name of a module holds.
-        if let ExprKind::Attribute { value: object, name } = &func.kind {
-            if matches!(name.as_str(), "register_buffer" | "register_parameter") {
-                if let (Value::Instance(class), Some(ExprKind::Str(name))) =
-                    (self.eval(object, scope), args.first().map(|e| &e.kind))
-                {
-                    self.set_field(class, name, TENSOR);
-                    return Value::Number;
-                }
-            }
+        if let ExprKind::Attribute { value: object, name } = &func.kind
+            && matches!(name.as_str(), "register_buffer" | "register_parameter")
+            && let Some(ExprKind::Str(field)) = args.first().map(|e| &e.kind)
+            && let Value::Instance(class) = self.eval(object, scope)
+        {
+            self.set_field(class, field, TENSOR);
+            return Value::Number;
         }
         if matches!(&callee, Value::Path(path) if path == "builtins.super") {
             return scope.class.map_or(Value::Unknown, Value::Super);
@@ -119,7 +117,9 @@ impl<'a> Walker<'a> {
             }
             Value::Number if !tensor => Value::Number,
             // A table of functions asked by `get`, or an attribute that nothing here sets.
-            Value::Number | Value::Tensor { .. } | Value::Super(_) | Value::List(_) | Value::Unknown => self.unknown(span, tensor),
+            Value::Number | Value::Tensor { .. } | Value::Super(_) | Value::List(_) | Value::Unknown => {
+                self.unknown(span, tensor)
+            }
         }
     }
 
@@ -256,7 +256,10 @@ impl<'a> Walker<'a> {
         let first = self.entered.is_empty();
         let again = self.entered.iter().filter(|entered| std::ptr::eq(**entered, def)).count();
         if again > 1 || self.entered.len() >= DEPTH {
-            self.event(def.name_span, Kind::Unread(format!("`{}` calls itself, or is reached too deeply to be followed", def.name)));
+            self.event(
+                def.name_span,
+                Kind::Unread(format!("`{}` calls itself, or is reached too deeply to be followed", def.name)),
+            );
             return Value::Unknown;
         }
         for decorator in &def.decorators {
