@@ -44,7 +44,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U002]: missing.onnx: there is no such file, and the registry has no model of this name
          |
-         = help: name an .onnx file, or a model of the registry: resnet50, resnet50_operators
+         = help: name an .onnx or .pt2 file, or a model of the registry: resnet50, resnet50_operators
     "#]],
     );
     refused(
@@ -53,7 +53,7 @@ fn bad_files_are_refused_by_name() {
             exit 2
             error[U003]: empty.onnx: is empty (0 bytes)
              |
-             = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx
+             = help: name an .onnx or .pt2 file, or a model of shapes_registry.yaml such as resnet50.onnx
         "#]],
     );
     refused(
@@ -71,7 +71,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U003]: weights.pt: is a PyTorch pickle; unpickling runs code from the file, so it is not read
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")
     "#]],
     );
     refused(
@@ -80,7 +80,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U003]: kernel.py: is Python source, not a model file
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")
     "#]],
     );
 }

@@ -174,12 +174,21 @@ impl<'b> Site<'b> {
         Ok(Operand::Graph(self.builder.graph.node(node).outputs[0]))
     }
 
+    /// Whether an operand was made here, and no output has its place yet.
+    pub fn made(&self, operand: &Operand) -> bool {
+        self.made.iter().any(|name| name == self.name_of(operand))
+    }
+
+    fn name_of<'o>(&'o self, operand: &'o Operand) -> &'o str {
+        match operand {
+            Operand::Graph(id) => &self.builder.graph.value(*id).name,
+            Operand::Known(known) => &known.name,
+        }
+    }
+
     /// Gives an operand that this site made the name of the output that it is bound to. Others keep theirs.
     pub fn named(&mut self, operand: Operand, name: &str) -> Operand {
-        let made = match &operand {
-            Operand::Graph(id) => self.builder.graph.value(*id).name.clone(),
-            Operand::Known(known) => known.name.clone(),
-        };
+        let made = self.name_of(&operand).to_owned();
         let Some(position) = self.made.iter().position(|n| *n == made) else { return operand };
         self.made.remove(position);
         self.builder.forget(&made);

@@ -116,7 +116,9 @@ impl<'m> Context<'_, 'm> {
 
     /// Makes output 0 the operand itself, or what was made of it where something needed to be.
     pub fn pass(&mut self, operand: Operand) -> Result<(), Failure> {
-        self.absorbed = Some(Absorbed::Passed);
+        if !self.made(&operand) {
+            self.absorbed = Some(Absorbed::Passed);
+        }
         self.bind(0, operand)
     }
 

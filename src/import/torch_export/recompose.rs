@@ -101,7 +101,8 @@ fn operand<'n>(node: &'n Node, name: &str) -> Option<&'n str> {
     argument(node, name).and_then(tensor)
 }
 
-/// log(sum(exp(x − m))) + m, where m is the maximum, or 0 where that is infinite.
+/// log(sum(exp(x − m))) + m, where m is the maximum, or 0 where that is infinite; without the reduced axes, m is
+/// squeezed before it is added.
 fn log_sum_exp(makers: &Makers, node: &Node) -> Option<Found> {
     if node.target != "torch.ops.aten.add.Tensor" || argument(node, "alpha").is_some() {
         return None;
@@ -117,7 +118,14 @@ fn log_sum_exp(makers: &Makers, node: &Node) -> Option<Found> {
     let zero = makers.behind(m, "self", "scalar_tensor.default")?;
     let x = operand(sub, "self")?;
     let kept = |node: &Node| argument(node, "keepdim") == Some(&Argument::Bool(Symbolic::Is(true)));
-    let holds = operand(node, "other") == made(m)
+    let keepdim = kept(sum);
+    let squeezed = if keepdim { None } else { Some(makers.behind(node, "other", "squeeze.dims")?) };
+    let added = match squeezed {
+        None => operand(node, "other"),
+        Some(squeeze) if argument(squeeze, "dim") == argument(sum, "dim") => operand(squeeze, "self"),
+        Some(_) => None,
+    };
+    let holds = added == made(m)
         && operand(most, "self") == Some(x)
         && operand(size, "self") == made(most)
         && argument(infinite, "other") == Some(&Argument::Float(Symbolic::Is(f64::INFINITY)))
@@ -125,7 +133,6 @@ fn log_sum_exp(makers: &Makers, node: &Node) -> Option<Found> {
         && argument(sum, "dim") == argument(most, "dim")
         && argument(sub, "alpha").is_none()
         && argument(sum, "dtype").is_none()
-        && kept(sum)
         && kept(most);
     if !holds {
         return None;
@@ -133,8 +140,13 @@ fn log_sum_exp(makers: &Makers, node: &Node) -> Option<Found> {
     let inputs = vec![
         NamedArgument { name: "self".to_owned(), arg: Argument::Tensor(x.to_owned()) },
         NamedArgument { name: "dim".to_owned(), arg: argument(sum, "dim")?.clone() },
-        NamedArgument { name: "keepdim".to_owned(), arg: Argument::Bool(Symbolic::Is(true)) },
+        NamedArgument { name: "keepdim".to_owned(), arg: Argument::Bool(Symbolic::Is(keepdim)) },
     ];
-    let parts = [log, sum, exp, sub, m, most, infinite, size, zero].into_iter().filter_map(made).map(str::to_owned).collect();
+    let parts = [log, sum, exp, sub, m, most, infinite, size, zero]
+        .into_iter()
+        .chain(squeezed)
+        .filter_map(made)
+        .map(str::to_owned)
+        .collect();
     Some(Found { target: "logsumexp.default", inputs, parts })
 }

@@ -68,14 +68,7 @@ pub fn prod(call: &mut Call) -> Result<Outs, Failure> {
 pub fn logsumexp(call: &mut Call) -> Result<Outs, Failure> {
     let x = call.tensor("self")?;
     let (axes, keep) = axes(call, call.shape(&x).len())?;
-    // Its decomposition keeps the axes and takes them away afterwards.
-    let y = reduced(call, ReduceKind::LogSumExp, x.clone(), &axes, true)?;
-    if keep {
-        return Ok(y.into());
-    }
-    let shape = call.shape(&x);
-    let left: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).map(|axis| shape[axis]).collect();
-    Ok(call.reshape(y, &left)?.into())
+    Ok(reduced(call, ReduceKind::LogSumExp, x, &axes, keep)?.into())
 }
 
 fn extreme(call: &mut Call, kind: ReduceKind) -> Result<Outs, Failure> {
