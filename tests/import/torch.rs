@@ -10,6 +10,7 @@
 
 use std::io::{Cursor, Read};
 
+use decompose::graph::Op;
 use decompose::import::{Binding, torch_export};
 use decompose::tensor::{Tensor, stored};
 
@@ -66,7 +67,7 @@ fn exported_programs_agree_with_torch() {
     assert_eq!(programs.len(), COUNT, "programs of the pack");
 }
 
-/// What torch decomposes is whole again: the nodes of both forms are the same operators on the same shapes.
+/// What torch decomposes is whole again: the nodes of both forms are the same operators on the same shapes, views aside.
 #[test]
 fn decomposed_programs_have_the_same_nodes() {
     let programs = programs();
@@ -77,7 +78,10 @@ fn decomposed_programs_have_the_same_nodes() {
             let node = graph.node(node);
             format!("{:?} -> {:?}", node.op, graph.ty(node.outputs[0]))
         };
-        graph.node_ids().map(described).collect::<Vec<_>>()
+        let computing = graph.node_ids().filter(|&id| !matches!(graph.node(id).op, Op::View(_)));
+        let mut all: Vec<String> = computing.map(described).collect();
+        all.sort();
+        all
     };
     for name in ["logsumexp", "linear", "conv1d", "conv2d", "conv3d", "conv_transpose2d", "max_pools", "layer_norm", "group_norm"]
     {

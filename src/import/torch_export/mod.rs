@@ -27,6 +27,8 @@ mod schema;
 mod scope;
 mod table;
 mod types;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::path::Path;
