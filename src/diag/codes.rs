@@ -34,6 +34,7 @@ codes! {
     YAML_INVALID = "U007", Usage, "invalid YAML";
     SUITE_INVALID = "U008", Usage, "not a kernel suite";
     INTERRUPTED = "U009", Usage, "interrupted";
+    TASK_INVALID = "U010", Usage, "not a task that can be used";
 
     MODEL_INVALID = "M001", Usage, "invalid model";
     MODEL_CYCLE = "M002", Usage, "cycle in the model";
@@ -101,6 +102,7 @@ codes! {
     HOST_LAUNCH = "H003", Bug, "launch does not fit its kernel";
     HOST_EDITED = "H004", Bug, "file differs from what the manifest's graph gives";
     HOST_ERROR = "H005", Bug, "host code raises an error";
+    PARAMETERS_DIFFER = "H007", Bug, "other parameters than the task's";
     FUNCTION_EDITED = "H006", Bug, "not what the manifest's graph gives";
 
     LAUNCH_INVALID = "E001", Usage, "invalid launch description";

@@ -15,7 +15,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::Files;
-use super::manifest::{FORMAT, MANIFEST, digest};
+use super::digest;
+use super::manifest::{FORMAT, MANIFEST};
 use super::write::{is_staging, paths};
 use crate::source::files;
 

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::run::prepared_values;
 use super::{EmitOptions, Files, kernel_path};
@@ -182,11 +181,6 @@ pub enum SlotEntry {
     Buffer(usize),
 }
 
-/// The SHA-256 of a file's bytes, in hex.
-pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// The manifest of a suite whose other files are `files`.
 pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
     let names = |values: &[ValueId]| values.iter().map(|&v| plan.imported.value(v).name.clone()).collect();
@@ -204,7 +198,7 @@ pub fn text(plan: &Plan, options: &EmitOptions, files: &Files) -> String {
         refused: options.refused.clone(),
         inputs: names(plan.imported.inputs()),
         outputs: names(plan.imported.outputs()),
-        files: files.iter().map(|(path, bytes)| (path.clone(), digest(bytes))).collect(),
+        files: files.iter().map(|(path, bytes)| (path.clone(), super::digest(bytes))).collect(),
         kernels: plan.kernels.iter().map(|kernel| kernel_entry(kernel)).collect(),
         buffers: plan.buffers.iter().map(|b| BufferEntry { dtype: b.dtype.name().to_owned(), len: b.len }).collect(),
         prepared: prepared_values(plan).iter().map(|&v| plan.graph.value(v).name.clone()).collect(),

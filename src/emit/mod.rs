@@ -7,13 +7,15 @@
 //! back; the rest (references, tests, `main`) is ordinary Python that needs torch. Nothing emitted
 //! imports `decompose`. `verdicts.json` is added by `conform`.
 
-mod changes;
+mod body;
 mod bound;
+mod changes;
 mod compile;
 mod kernel_file;
 mod kernel_test;
 mod layers;
 pub mod manifest;
+pub mod modelnew;
 mod prepare;
 mod python;
 mod readme;
@@ -36,7 +38,8 @@ use crate::template::BoundKernel;
 
 pub use changes::{Change, changes, edited};
 pub use layers::{Samples, computed, numerics_seed};
-pub use manifest::{MANIFEST, digest};
+pub use crate::source::files::digest;
+pub use manifest::MANIFEST;
 pub use readme::README;
 pub use restore::restore;
 pub use weights::STORED;

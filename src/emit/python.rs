@@ -25,6 +25,11 @@ impl Names {
         Names { taken: reserved.iter().chain(&KEYWORDS).map(|&s| s.to_owned()).collect() }
     }
 
+    /// Takes exactly this name, unless something else has it.
+    pub fn take(&mut self, name: &str) -> bool {
+        self.taken.insert(name.to_owned())
+    }
+
     /// An identifier like `wanted` that nothing else has.
     pub fn fresh(&mut self, wanted: &str) -> String {
         let base = identifier(wanted);
@@ -131,6 +136,16 @@ pub fn call(indent: usize, head: &str, groups: &[Vec<String>]) -> String {
         text += &filled(indent + 4, group);
     }
     text + &format!("{pad})\n")
+}
+
+/// `head(a, b)tail`, over several lines when it is long; `head` begins with the indent.
+pub fn statement_of_tuple(head: &str, items: &[String], tail: &str) -> String {
+    let line = format!("{head}{}{tail}\n", tuple(items));
+    let indent = head.len() - head.trim_start().len();
+    if line.len() <= WIDTH + 1 {
+        return line;
+    }
+    format!("{head}(\n{}{}){tail}\n", filled(indent + 4, items), " ".repeat(indent))
 }
 
 /// A statement at an indent, over several lines when it is long: a call is filled, a sum or product is

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::python::{Names, call, described, dtype, filled, float, prose, statement, string, tuple};
-use super::wrapper::taken_shape;
+use super::body::{self, Body};
+use super::python::{Names, described, float, prose, statement, statement_of_tuple, string};
 use super::{EmitOptions, kernel_module, prepare, torch_ops};
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::graph::{Producer, ValueId};
 use crate::select::plan::{Plan, Slot};
-use crate::shape;
-use crate::template::OperandAccess;
 
 /// Names of `run.py` that values cannot have.
 const RESERVED: [&str; 24] = [
@@ -125,32 +123,21 @@ fn prepare_function(plan: &Plan, prepared: &[ValueId], reserved: &[&str]) -> dia
     Ok(text)
 }
 
-/// `head(a, b)tail`, over several lines when it is long.
-fn statement_of_tuple(head: &str, items: &[String], tail: &str) -> String {
-    let line = format!("{head}{}{tail}\n", tuple(items));
-    if line.len() <= 101 { line } else { format!("{head}(\n{}    ){tail}\n", filled(8, items)) }
-}
-
 /// An `incomplete` one refuses to run: what follows a missing kernel would read unwritten memory.
 fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&str], incomplete: bool) -> diag::Result<String> {
     let graph = &plan.graph;
     let mut names = Names::new(reserved);
     let inputs: Vec<String> = graph.inputs().iter().map(|&input| names.fresh(&graph.value(input).name)).collect();
-    let buffers: Vec<String> = (0..plan.buffers.len()).map(|i| names.fresh(&format!("b{i}"))).collect();
+    let body = Body::new(plan, 4, inputs, &mut names);
     let locals: BTreeMap<ValueId, String> =
         prepared.iter().map(|&value| (value, names.fresh(&graph.value(value).name))).collect();
 
-    let mut text = format!("def forward({}):\n    \"\"\"One inference.\n\n", parameters(&inputs, &["weights", "prepared"]));
-    for (&input, name) in graph.inputs().iter().zip(&inputs) {
+    let mut text = format!("def forward({}):\n    \"\"\"One inference.\n\n", parameters(&body.inputs, &["weights", "prepared"]));
+    for (&input, name) in graph.inputs().iter().zip(&body.inputs) {
         let ty = graph.ty(input);
         text += &format!("    {name}: {}\n", described(ty.dtype, &ty.shape));
     }
-    let results: Vec<String> = graph
-        .outputs()
-        .iter()
-        .map(|&value| format!("{} {}", prose(&graph.value(value).name), described(graph.dtype(value), graph.shape(value))))
-        .collect();
-    text += &format!("\n    Returns {}.\n    \"\"\"\n", results.join(", "));
+    text += &format!("\n    Returns {}.\n    \"\"\"\n", body::results(graph));
     if incomplete {
         text += "    raise ValueError(\"kernels are missing: README.md names the nodes\")\n";
     }
@@ -158,58 +145,10 @@ fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&s
         let unpacked: Vec<String> = prepared.iter().map(|value| locals[value].clone()).collect();
         text += &statement_of_tuple("    ", &unpacked, " = prepared");
     }
-    let device = inputs.first().map_or("\"cpu\"".to_owned(), |name| format!("{name}.device"));
-    for (buffer, name) in plan.buffers.iter().zip(&buffers) {
-        text += &format!("    {name} = torch.empty({}, dtype={}, device={device})\n", buffer.len, dtype(buffer.dtype));
-    }
-
-    let place = |slot: Slot, shape: &[usize]| -> diag::Result<String> {
-        let (name, from) = match slot {
-            Slot::Input(i) => (inputs[i].clone(), graph.shape(graph.inputs()[i]).to_vec()),
-            Slot::Weight(value) => {
-                (locals.get(&value).cloned().unwrap_or_else(|| weight(plan, value)), graph.shape(value).to_vec())
-            }
-            Slot::Buffer(i) => (buffers[i].clone(), vec![plan.buffers[i].len]),
-        };
-        if from == shape {
-            return Ok(name);
-        }
-        if shape::numel(&from) != shape::numel(shape) {
-            let message = format!("{name} of {} is taken as {}", shape::display(&from), shape::display(shape));
-            return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
-        }
-        // `view()` is no call for torch.
-        let sizes = if shape.is_empty() { "(())".to_owned() } else { tuple(shape) };
-        Ok(format!("{name}.view{sizes}"))
-    };
-    for launch in &plan.launches {
-        let kernel = &plan.kernels[launch.kernel];
-        let taken = kernel.operands.iter().filter(|o| o.access != OperandAccess::Scratch);
-        let arguments = launch
-            .operands
-            .iter()
-            .zip(taken)
-            .map(|(&(slot, _), operand)| place(slot, &taken_shape(operand)))
-            .collect::<diag::Result<Vec<String>>>()?;
-        text += &format!("\n    # {}\n", prose(&launch.layer));
-        text += &call(4, &format!("{}.launch", modules[launch.kernel]), &[arguments]);
-    }
-
-    let mut returned = Vec::new();
-    for &output in graph.outputs() {
-        let found = plan.layouts.iter().find(|(value, _, _)| *value == output);
-        match found {
-            Some((_, slot, layout)) if layout.is_contiguous() => returned.push(place(*slot, &layout.shape)?),
-            Some(_) | None => {
-                let message = format!("output {} that does not fill its storage in row-major order", graph.value(output).name);
-                return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(graph.file.clone())));
-            }
-        }
-    }
-    text += &match returned.as_slice() {
-        [one] => format!("\n    return {one}\n"),
-        several => format!("\n{}", statement_of_tuple("    return ", several, "")),
-    };
+    let named = |value: ValueId| locals.get(&value).cloned().unwrap_or_else(|| weight(plan, value));
+    text += &body.allocations();
+    text += &body.launches(&named, &|kernel| format!("{}.launch", modules[kernel]))?;
+    text += &body.end(&named)?;
     Ok(text)
 }
 

@@ -96,7 +96,7 @@ fn inputs(plan: &Plan, options: &EmitOptions) -> String {
 }
 
 /// `torch.tensor([…], dtype=…).reshape(…)`.
-fn literal(tensor: &Tensor) -> String {
+pub fn literal(tensor: &Tensor) -> String {
     let lanes: Vec<String> = match tensor.storage() {
         Storage::I64(lanes) => lanes.iter().map(i64::to_string).collect(),
         Storage::Bool(lanes) => lanes.iter().map(|&v| if v != 0 { "True" } else { "False" }.to_owned()).collect(),

@@ -16,23 +16,34 @@ pub fn taken_shape(operand: &Operand) -> Vec<usize> {
     if operand.layout.is_contiguous() { operand.layout.shape.to_vec() } else { vec![operand.layout.storage] }
 }
 
-/// `check` and `launch`.
-pub fn text(kernel: &BoundKernel) -> String {
-    format!("{}\n\n{}", include_str!("text/check.py"), launch(kernel))
+/// How a kernel's launching function is written.
+pub struct Form<'a> {
+    pub name: &'a str,
+    /// Whether it refuses tensors that the kernel was not made for.
+    pub checks: bool,
+    /// What a `@triton.jit` function of the kernel is called where this is written.
+    pub function: &'a dyn Fn(&str) -> String,
 }
 
-fn launch(kernel: &BoundKernel) -> String {
+/// `check` and `launch`.
+pub fn text(kernel: &BoundKernel) -> String {
+    let launch = launch(kernel, &Form { name: "launch", checks: true, function: &str::to_owned });
+    format!("{}\n\n{launch}", include_str!("text/check.py"))
+}
+
+/// The function that launches a kernel.
+pub fn launch(kernel: &BoundKernel, form: &Form) -> String {
     let params: Vec<&Operand> = kernel.operands.iter().filter(|o| o.access != OperandAccess::Scratch).collect();
     let names: Vec<&str> = params.iter().map(|o| o.name.as_str()).collect();
     let written: Vec<&str> = params.iter().filter(|o| o.access == OperandAccess::Write).map(|o| o.name.as_str()).collect();
     let device = names.first().map_or_else(String::new, |first| format!("{first}.device"));
 
-    let mut text = format!("def launch({}):\n    \"\"\"Writes {}.\n\n", names.join(", "), written.join(" and "));
+    let mut text = format!("def {}({}):\n    \"\"\"Writes {}.\n\n", form.name, names.join(", "), written.join(" and "));
     for operand in &params {
         text += &format!("    {}\n", describe(operand));
     }
     text += "    \"\"\"\n";
-    for operand in &params {
+    for operand in params.iter().filter(|_| form.checks) {
         let shape = tuple(&taken_shape(operand));
         let args = [format!("\"{}\"", operand.name), operand.name.clone(), shape, dtype(operand.dtype), device.clone()];
         text += &call(4, "check", &[args.to_vec()]);
@@ -50,7 +61,7 @@ fn launch(kernel: &BoundKernel) -> String {
                 locals.push(local);
             }
         }
-        text += &one_launch(kernel, launch);
+        text += &one_launch(kernel, launch, form);
     }
     text + &format!("    return {}\n", written.join(", "))
 }
@@ -69,7 +80,7 @@ fn describe(operand: &Operand) -> String {
     text
 }
 
-fn one_launch(kernel: &BoundKernel, launch: &BoundLaunch) -> String {
+fn one_launch(kernel: &BoundKernel, launch: &BoundLaunch, form: &Form) -> String {
     let last = launch.grid.iter().rposition(|size| size.text != "1").unwrap_or(0);
     let grid: Vec<&str> = launch.grid[..=last].iter().map(|size| size.text.as_str()).collect();
     let mut positional = Vec::new();
@@ -90,5 +101,5 @@ fn one_launch(kernel: &BoundKernel, launch: &BoundLaunch) -> String {
         }
     }
     let options = vec![format!("num_warps={}", launch.num_warps), format!("num_stages={}", launch.num_stages)];
-    call(4, &format!("{}[{}]", launch.function, tuple(&grid)), &[positional, named, options])
+    call(4, &format!("{}[{}]", (form.function)(&launch.function), tuple(&grid)), &[positional, named, options])
 }

@@ -9,6 +9,7 @@ mod build;
 pub mod onnx;
 mod own;
 mod sniff;
+pub mod task;
 pub mod torch_export;
 
 use std::path::Path;

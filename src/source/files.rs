@@ -9,6 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 /// Bytes of a text (a kernel, `run.py`, a manifest) above which it is refused.
 pub const LARGEST_TEXT: u64 = 1 << 28;
 
@@ -43,6 +45,11 @@ pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 pub fn text(path: &Path) -> io::Result<String> {
     let content = bytes(path, LARGEST_TEXT)?;
     String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8: {error}")))
+}
+
+/// The SHA-256 of a file's bytes, in hex.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
