@@ -53,9 +53,8 @@ pub enum Verb {
     /// Not offered yet
     #[command(hide = true)]
     Repair(Refused),
-    /// Not offered yet
-    #[command(hide = true)]
-    Task(Refused),
+    /// Answer a KernelBench task with one file, whose ModelNew computes everything in Triton kernels
+    Task(TaskArgs),
     /// Not offered yet
     #[command(hide = true)]
     Conform(Refused),
@@ -243,9 +242,79 @@ pub struct VerifyArgs {
     pub rerun: bool,
     #[command(flatten)]
     pub output_form: OutputArgs,
-    /// Not offered yet
-    #[arg(long, hide = true)]
+    /// The task that a modelnew.py answers (TASK.py, or the pair that it was exported to)
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["all", "only", "trials", "input", "expect", "rerun"])]
     pub task: Option<PathBuf>,
+    #[command(flatten)]
+    pub exporting: ExportArgs,
+    /// With --task: precision class that fp32 dots are held to
+    #[arg(long, default_value = "ieee", value_name = "ieee|tf32|tf32x3|bf16x6", requires = "task")]
+    pub precision: String,
+    /// With --task: hardware whose coding rules are errors
+    #[arg(long, default_value = "sm_90", value_name = "TARGET", requires = "task")]
+    pub target: String,
+}
+
+/// How a task is exported.
+#[derive(Args, Debug, Default, Clone)]
+pub struct ExportArgs {
+    /// The interpreter that exports a task; it needs torch
+    #[arg(long, value_name = "PYTHON", default_value = "python3")]
+    pub python: PathBuf,
+    /// Start no Python: take the pair that lies beside the task
+    #[arg(long, conflicts_with = "python")]
+    pub no_python: bool,
+    /// Lower module-level integers of the task above N to N, for shapes that are verified quickly
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub reduce: Option<i64>,
+}
+
+#[derive(Args, Debug)]
+pub struct TaskArgs {
+    /// A task (TASK.py), or the pair that tools/export_task.py wrote (TASK.pt2, TASK.json)
+    #[arg(value_name = "TASK")]
+    pub task: PathBuf,
+    /// File to write [default: modelnew.py]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub exporting: ExportArgs,
+    #[command(flatten)]
+    pub kernels: TaskKernelArgs,
+    /// What the names of kernels begin with [default: after the task's file]
+    #[arg(long, value_name = "NAME")]
+    pub op_name: Option<String>,
+    /// What torch.manual_seed is given first, or none where the harness seeds both models
+    #[arg(long, default_value = "0", value_name = "N|none")]
+    pub init_seed: String,
+    /// Whether to verify the file
+    #[arg(long, default_value = "unique", value_name = "unique|none")]
+    pub verify: String,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub output_form: OutputArgs,
+}
+
+/// [`KernelArgs`] without the element type, which is the task's.
+#[derive(Args, Debug, Default, Clone)]
+pub struct TaskKernelArgs {
+    /// Precision class of fp32 dots; tf32 truncates operands, the others split them
+    #[arg(long, default_value = "ieee", value_name = "ieee|tf32|tf32x3|bf16x6")]
+    pub precision: String,
+    /// Hardware the kernels are scheduled for
+    #[arg(long, default_value = "sm_90", value_name = "TARGET")]
+    pub target: String,
+    /// How much to fuse
+    #[arg(long, default_value = "basic", value_name = "none|basic")]
+    pub fuse: String,
+    /// A folder of operator templates beside the built-in ones
+    #[arg(long, value_name = "DIR")]
+    pub templates: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

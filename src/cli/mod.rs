@@ -17,6 +17,7 @@ mod print;
 mod progress;
 mod rerun;
 mod table;
+mod task;
 mod template;
 
 use std::ffi::OsString;
@@ -92,7 +93,7 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Convert(args)) => convert::run(&args),
         Some(Verb::Repair(_)) => refused("repair"),
-        Some(Verb::Task(_)) => refused("task"),
+        Some(Verb::Task(args)) => task::answer(args, cancel),
         Some(Verb::Conform(_)) => refused("conform"),
         Some(Verb::Template(args)) => template::run(args, cancel),
         Some(Verb::Explain(args)) => explain::run(args),
@@ -173,7 +174,7 @@ fn plan(args: PlanArgs, cancel: &Cancel) -> Outcome {
 
 fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
     if args.task.is_some() {
-        return Err(vec![not_offered("--task")]);
+        return task::verify(args, cancel);
     }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
     let asked = Verification {

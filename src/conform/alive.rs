@@ -86,6 +86,11 @@ fn saturated(op: &Op, output: &Tensor) -> bool {
     matches!(op, Op::Softmax { log: false, .. }) && floats(output.storage()).par_iter().all(hot)
 }
 
+/// Why a result carries no signal, or `None`.
+pub fn of_result(output: &Tensor) -> Option<String> {
+    output.dtype().is_float().then(|| Signal::of(output).death()).flatten()
+}
+
 /// A diagnostic that names the layer when its output, computed by `op`, carries no signal.
 pub fn check(file: &str, layer: &str, op: &Op, output: &Tensor) -> Option<Diagnostic> {
     if !output.dtype().is_float() {

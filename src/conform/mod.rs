@@ -10,9 +10,10 @@
 //! [`minimise`] the smallest shapes that fail; [`verdict`] is what is said. What no launch reaches is compared with
 //! what the manifest gives ([`unreached`]). [`checks`] lists the checks with their switches. [`sample`] computes
 //! the elements that `layers/*.json` holds, [`sampled`] lets some programs of a launch stand for all, [`probe`] runs
-//! the fusion anchors of templates.
+//! the fusion anchors of templates. [`answer`] judges a task's `ModelNew` as a whole.
 
 pub mod alive;
+pub mod answer;
 pub mod bound;
 pub mod causes;
 pub mod chain;

@@ -6,20 +6,23 @@ use std::collections::HashMap;
 
 use crate::conform::chain::ChainReport;
 use crate::conform::forward::at_return;
+use crate::conform::layout;
 use crate::conform::subject::Subject;
 use crate::conform::truth::model_outputs;
 use crate::diag::{Diagnostic, Result, codes};
+use crate::dtype::DType;
 use crate::emulate::{BufferId, Memory};
 use crate::host::HostTensor;
 use crate::reference::{Env, Math};
 use crate::shape::contiguous_strides;
+use crate::tensor::Tensor;
 use crate::tolerance::{self, Precision};
 
 /// How many times the error of a reference chain in the same types the emulated outputs may have.
 pub const FACTOR: f64 = 4.0;
 
 /// How many elements of each output a report shows.
-const HEAD: usize = 8;
+pub const HEAD: usize = 8;
 
 /// What a chain leaves behind.
 #[derive(Clone, Copy)]
@@ -58,27 +61,15 @@ pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainR
             );
             return Err(Box::new(at_return(subject, "forward", Diagnostic::new(&codes::SHAPE_MISMATCH, what))));
         }
-        let storage = memory.lanes(BufferId(tensor.storage.0));
-        let got: Vec<f64> = (0..wide.len()).map(|i| storage.get_f64(tensor.offset as usize + i)).collect();
-        // What overflows in the suite's own types is as right as they can be.
-        let overflows = |i: usize| !narrow.storage().get_f64(i).is_finite() && wide.storage().get_f64(i).is_finite();
-        let distance = |lane: &dyn Fn(usize) -> f64| {
-            let truth = |i: usize| if overflows(i) { narrow.storage().get_f64(i) } else { wide.storage().get_f64(i) };
-            worst((0..wide.len()).map(|i| difference(lane(i), truth(i))))
-        };
-        let error = distance(&|i| got[i]);
-        let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
-        let largest = finite.fold(0.0, f64::max);
-        // A chain of floats that happens to be exact still leaves one rounding, and no output is held closer than
-        // the launch that writes it is by itself.
-        let unit =
-            if graph.dtype(output).is_float() { tolerance::rounding(graph.dtype(output)).max(tolerance::UNIT) } else { 0.0 };
-        let rounding = 2.0 * unit * largest;
-        let chain = FACTOR * distance(&|i| narrow.storage().get_f64(i)).max(rounding);
+        let shape = crate::shape::Shape::from_slice(graph.shape(output));
+        let got = layout::read(memory.lanes(BufferId(tensor.storage.0)), tensor.dtype, &shape, &tensor.strides, tensor.offset);
+        let error = distance(&got, &wide, &narrow);
+        let chain = allowed(&wide, &narrow, graph.dtype(output));
+        // No output is held closer than the launch that writes it is by itself.
         let allowed = chain.max(bounds.get(&tensor.storage.0).copied().unwrap_or(0.0));
         report.max_abs_err = report.max_abs_err.max(error);
         report.allowed = report.allowed.max(allowed);
-        report.outputs.push((name.clone(), got.iter().take(HEAD).copied().collect()));
+        report.outputs.push((name.clone(), (0..got.len().min(HEAD)).map(|i| got.storage().get_f64(i)).collect()));
         if error.is_nan() || error > allowed {
             let what = format!(
                 "output {name} is off by {error:.3e}, but {allowed:.3e} is allowed ({FACTOR} times the error of a \
@@ -89,8 +80,10 @@ pub fn judge(subject: &Subject, given: &Env, left: Left<'_>, report: &mut ChainR
             report.diagnostics.push(at_return(subject, "forward", diagnostic).help(help));
         }
         if let Some(own) = subject.given.expected.get(&output) {
-            let off = |lane: &dyn Fn(usize) -> f64| worst((0..own.len()).map(|i| difference(lane(i), own.storage().get_f64(i))));
-            let (error, of_reference) = (off(&|i| got[i]), off(&|i| wide.storage().get_f64(i)));
+            let off = |tensor: &Tensor| {
+                worst((0..own.len()).map(|i| difference(tensor.storage().get_f64(i), own.storage().get_f64(i))))
+            };
+            let (error, of_reference) = (off(&got), off(&wide));
             report.expected_err = Some(worst([report.expected_err.unwrap_or(0.0), error].into_iter()));
             report.diagnostics.extend(unexpected(subject, name, error, of_reference, allowed));
         }
@@ -113,6 +106,25 @@ fn unexpected(subject: &Subject, output: &str, error: f64, of_reference: f64, al
         let note = format!("the reference is off by {of_reference:.3e} from them, too");
         diagnostic.note(note).help("check that the inputs, the weights and the expected values belong together")
     })
+}
+
+/// How far an output is from the f64 reference; where that overflows in the output's own types, from the reference in
+/// these, which is as right as they can be.
+pub fn distance(got: &Tensor, wide: &Tensor, narrow: &Tensor) -> f64 {
+    let truth = |i: usize| {
+        let (wide, narrow) = (wide.storage().get_f64(i), narrow.storage().get_f64(i));
+        if !narrow.is_finite() && wide.is_finite() { narrow } else { wide }
+    };
+    worst((0..got.len()).map(|i| difference(got.storage().get_f64(i), truth(i))))
+}
+
+/// How far an output may be off: [`FACTOR`] times as far as the reference in its own types; one that happens to be exact
+/// still leaves one rounding.
+pub fn allowed(wide: &Tensor, narrow: &Tensor, dtype: DType) -> f64 {
+    let finite = (0..wide.len()).map(|i| wide.storage().get_f64(i).abs()).filter(|v| v.is_finite());
+    let largest = finite.fold(0.0, f64::max);
+    let unit = if dtype.is_float() { tolerance::rounding(dtype).max(tolerance::UNIT) } else { 0.0 };
+    FACTOR * distance(narrow, wide, narrow).max(2.0 * unit * largest)
 }
 
 /// The largest, NaN when one of them is.

@@ -257,6 +257,21 @@ impl Graph {
         assert!(taken.is_none(), "invariant: names are checked before a value gets one");
     }
 
+    /// Removes nodes that no output needs.
+    pub fn remove_unneeded(&mut self) {
+        let mut needed = BTreeSet::new();
+        let mut open = self.outputs.clone();
+        while let Some(value) = open.pop() {
+            if let Producer::Node { node, output: _ } = self.value(value).producer
+                && needed.insert(node)
+            {
+                open.extend(self.node(node).inputs.iter().flatten());
+            }
+        }
+        let unneeded: Vec<NodeId> = self.node_ids().filter(|id| !needed.contains(id)).collect();
+        unneeded.into_iter().for_each(|id| self.remove_node(id));
+    }
+
     pub fn set_outputs(&mut self, outputs: Vec<ValueId>) {
         self.outputs = outputs;
     }

@@ -80,11 +80,26 @@ impl<'m> Evaluator<'m> {
                 let args = self.args(frame, span, args, keywords)?;
                 match *receiver {
                     Value::Prepared(step) => self.prepared_method(frame, step, &name, args),
+                    Value::Object(_) => self.own_call(frame, *receiver, &name, args),
                     receiver => self.method(frame, receiver, &name, args),
                 }
             }
             other => Err(frame.unsupported(span, &format!("calling {}", other.kind()))),
         }
+    }
+
+    /// A method of the class that is being run.
+    fn own_call(&mut self, frame: &Frame<'m>, object: Value<'m>, name: &str, args: Args<'m>) -> diag::Result<Value<'m>> {
+        let span = args.span;
+        let Some(def) = self.own_method(frame, name) else {
+            return Err(frame.unsupported(span, &format!("`.{name}()` of a module")));
+        };
+        let positional = std::iter::once(object).chain(args.positional).collect();
+        self.calls.push(span);
+        let result = self.call_function(frame.module, def, positional, args.keywords);
+        self.calls.pop();
+        let place = Place::Text { file: frame.module.ast.file.clone(), span };
+        result.map_err(|error| Box::new(error.related(place, "called from here")))
     }
 
     fn args(&mut self, frame: &mut Frame<'m>, span: Span, args: &'m [Expr], keywords: &'m [Keyword]) -> diag::Result<Args<'m>> {

@@ -99,6 +99,10 @@ impl<'m> Evaluator<'m> {
         match arg {
             HostArg::Tensor(ty) => self.storage_of(ty, name),
             HostArg::Int(v) => Value::Int(*v),
+            HostArg::Float(v) => Value::Float(*v),
+            HostArg::Bool(v) => Value::Bool(*v),
+            HostArg::Str(v) => Value::Str(v.clone()),
+            HostArg::None => Value::None,
             HostArg::Tuple(items) => {
                 Value::Tuple(items.iter().enumerate().map(|(i, item)| self.argument(item, format!("{name}[{i}]"))).collect())
             }

@@ -10,12 +10,14 @@
 //!   ([`frame`]), [`call`] everything that is called, [`view`] the views of tensors, [`launch`] the
 //!   binding of arguments to a kernel's parameters.
 //! * [`prepare`] is what `prepare(weights)` computes, as data; [`prepare_eval`] gives it elements.
+//! * [`construct`] runs the `__init__` of a task's `ModelNew`: what `self` holds, as `prepare` has it.
 //!
 //! Integers are Python's (`//` and `%` floor) up to 64 bits. Anything outside the subset is
 //! `Unsupported`, with the line and the name of the construct; an error that Python or torch would
 //! raise is a `Bug`. Not seen here: what a kernel does with its arguments (`emulate`), functions that
 //! the entry does not reach (compared with the re-emitted text), devices (all tensors share one).
 
+pub mod construct;
 pub mod modules;
 pub mod prepare;
 pub mod prepare_eval;
@@ -38,6 +40,7 @@ mod tests;
 use crate::diag;
 use crate::graph::TensorType;
 
+pub use construct::{Constructed, construct};
 pub use modules::Modules;
 pub use prepare::{Prepare, PrepareOp, PrepareStep, prepare};
 pub use trace::{Event, HostTensor, KernelArg, KernelLaunch, StorageId, Trace};
@@ -47,6 +50,10 @@ pub use trace::{Event, HostTensor, KernelArg, KernelLaunch, StorageId, Trace};
 pub enum HostArg {
     Tensor(TensorType),
     Int(i64),
+    Float(f64),
+    Bool(bool),
+    Str(String),
+    None,
     Tuple(Vec<HostArg>),
     /// `weights`: tensors by name.
     Mapping(Vec<(String, TensorType)>),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diag::{self, Diagnostic, codes};
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{ExprKind, FunctionDef, Module, Stmt, StmtKind, UnaryOp};
 
 /// What the import name of a kernel's file starts with.
@@ -102,6 +102,15 @@ impl Modules {
             }
         }
         Ok(())
+    }
+
+    /// Where a method of a class of a file is named.
+    pub fn method(&self, module: &str, class: &str, name: &str) -> Option<(&Arc<SourceFile>, Span)> {
+        let module = self.modules.get(module)?;
+        match module.globals.get(class)? {
+            Global::Class(methods) => Some((&module.ast.file, methods.get(name)?.name_span)),
+            Global::Int(_) | Global::Function(_) | Global::Kernel(_) | Global::Import(_) => None,
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&HostModule> {

@@ -10,7 +10,7 @@ use super::view;
 use crate::diag;
 use crate::graph::TensorType;
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef};
 
 /// Built-in functions that are in the subset.
 const BUILTINS: [&str; 6] = ["len", "max", "min", "range", "tuple", "ValueError"];
@@ -114,11 +114,11 @@ impl<'m> Evaluator<'m> {
                 }
                 None => Err(frame.raises(span, format!("{} has no `{name}`", module.ast.file.name()))),
             },
-            Value::Object(attributes) => attributes
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value.clone())
-                .ok_or_else(|| frame.raises(span, format!("there is no attribute `{name}`"))),
+            Value::Object(attributes) => match attributes.iter().find(|(key, _)| key == name) {
+                Some((_, value)) => Ok(value.clone()),
+                None if self.own_method(frame, name).is_some() => Ok(Value::Method(Box::new(value), name.to_owned())),
+                None => Err(frame.unsupported(span, &format!("`.{name}` of a module, which is not known here,"))),
+            },
             Value::Tensor(_) | Value::Prepared(_) => match name {
                 "shape" => Ok(Value::Tuple(self.tensor_type(&value).shape.iter().map(|&s| Value::Int(s as i64)).collect())),
                 "dtype" => Ok(Value::DType(self.tensor_type(&value).dtype)),
@@ -152,6 +152,10 @@ impl<'m> Evaluator<'m> {
                 Ok(at) => Ok(items[at].clone()),
                 Err(_) => Err(frame.raises(span, format!("index {i} of a tuple of {} items", items.len()))),
             },
+            (Value::Object(items), Value::Int(i)) => match items.iter().find(|(name, _)| *name == i.to_string()) {
+                Some((_, value)) => Ok(value.clone()),
+                None => Err(frame.unsupported(span, &format!("`[{i}]` of a module, which is not known here,"))),
+            },
             (Value::Mapping(items), Value::Str(key)) => match items.iter().find(|(name, _)| *name == key) {
                 Some((_, value)) => Ok(self.weight(&key, value)),
                 None => Err(frame.raises(span, format!("there is no weight \"{key}\""))),
@@ -160,20 +164,35 @@ impl<'m> Evaluator<'m> {
         }
     }
 
+    /// The method of this name of the class whose method is being run.
+    pub fn own_method(&self, frame: &Frame<'m>, name: &str) -> Option<&'m FunctionDef> {
+        let methods = frame.module.globals.values().filter_map(|global| match global {
+            Global::Class(methods) => Some(methods),
+            _ => None,
+        });
+        let mut own = methods.filter(|methods| methods.values().any(|def| std::ptr::eq(&**def, frame.def)));
+        own.next()?.get(name).map(|def| &**def)
+    }
+
     /// A weight by name: in `prepare` reading it is a step.
     fn weight(&mut self, name: &str, value: &Value<'m>) -> Value<'m> {
-        match (&mut self.steps, value) {
-            (Some(steps), Value::Tensor(tensor)) => {
-                let op = PrepareOp::Weight(name.to_owned());
-                let at = steps.iter().position(|step| step.op == op).unwrap_or_else(|| {
-                    let ty = TensorType { dtype: tensor.dtype, shape: tensor.shape.clone() };
-                    steps.push(PrepareStep { op, ty, contiguous: true, span: Span::default() });
-                    steps.len() - 1
-                });
-                Value::Prepared(at)
+        match value {
+            Value::Tensor(tensor) if self.steps.is_some() => {
+                self.weight_step(name, TensorType { dtype: tensor.dtype, shape: tensor.shape.clone() })
             }
             _ => value.clone(),
         }
+    }
+
+    /// The step that reads a weight, the same for each reading.
+    pub fn weight_step(&mut self, name: &str, ty: TensorType) -> Value<'m> {
+        let steps = self.steps.as_mut().expect("invariant: weights exist in prepare");
+        let op = PrepareOp::Weight(name.to_owned());
+        let at = steps.iter().position(|step| step.op == op).unwrap_or_else(|| {
+            steps.push(PrepareStep { op, ty, contiguous: true, span: Span::default() });
+            steps.len() - 1
+        });
+        Value::Prepared(at)
     }
 }
 

@@ -202,6 +202,12 @@ impl<'m> Evaluator<'m> {
                 order.swap(view::axis(a, shape.len()).map_err(raises)?, view::axis(b, shape.len()).map_err(raises)?);
                 self.permuted(frame, step, order, span)
             }
+            // The same elements: a copy that nothing is written to afterwards, and a tensor without its history.
+            ("clone" | "detach", []) => Ok(Value::Prepared(step)),
+            ("stride", &[Value::Int(i)]) if contiguous => {
+                let at = view::axis(i, shape.len()).map_err(raises)?;
+                Ok(Value::Int(shape::contiguous_strides(&shape)[at]))
+            }
             ("contiguous", []) => self.step(frame, PrepareOp::Contiguous(step), (dtype, shape), true, span),
             ("to", &[Value::DType(to)]) => self.step(frame, PrepareOp::To(step), (to, shape), contiguous, span),
             _ => Err(frame.unsupported(span, &format!("`.{name}()` of a weight"))),
@@ -230,6 +236,11 @@ impl<'m> Evaluator<'m> {
                 }
                 let op = if name == "sqrt" { PrepareOp::Sqrt(step) } else { PrepareOp::Rsqrt(step) };
                 self.step(frame, op, (dtype, shape), contiguous, span)
+            }
+            ("nn.Parameter", &[Value::Prepared(step)]) => {
+                args.take("requires_grad");
+                args.no_more(frame)?;
+                Ok(Value::Prepared(step))
             }
             ("cat", [Value::Tuple(items)]) => {
                 let steps: Vec<usize> = items

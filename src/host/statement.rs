@@ -28,6 +28,14 @@ impl<'m> Evaluator<'m> {
         }
     }
 
+    /// Runs one statement of a function that is run piece by piece.
+    pub fn one(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
+        match self.statement(frame, stmt)? {
+            Flow::Next => Ok(()),
+            Flow::Return(_) => Err(frame.unsupported(stmt.span, "a return here")),
+        }
+    }
+
     fn block(&mut self, frame: &mut Frame<'m>, body: &'m [Stmt]) -> diag::Result<Flow<'m>> {
         for stmt in body {
             if let Flow::Return(value) = self.statement(frame, stmt)? {

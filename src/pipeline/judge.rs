@@ -27,7 +27,7 @@ use super::{Cancel, Layer, Observer, Report, Verification, VerifyScope};
 
 /// Instructions that one program of a kernel may execute. A program of a convolution needs thousands;
 /// an endless one is found within seconds.
-const FUEL: u64 = 1 << 26;
+pub(super) const FUEL: u64 = 1 << 26;
 
 /// How many times as large generated inputs are when a signal dies on them. What 64 times does not wake is dead.
 const GAINS: [f64; 2] = [8.0, 64.0];

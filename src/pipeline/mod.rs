@@ -18,6 +18,7 @@ mod repeat;
 pub mod replay;
 mod report;
 mod seeds;
+pub mod task;
 mod verdicts;
 mod verify;
 mod watch;
@@ -70,6 +71,20 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
         library = library.with_folder(folder).map_err(one)?;
     }
     let (name, imported, overflows) = load::load(options, &library)?;
+    let notes = load::notes(&imported, overflows, options);
+    let (planned, why, problems) = planned(&name, &imported, &library, options, observer, cancel)?;
+    Ok(PlanOutcome { imported, planned, why, problems, notes })
+}
+
+/// Plans an imported model: the plan, why it is so, and what is missing in it.
+fn planned(
+    name: &str,
+    imported: &Imported,
+    library: &Library,
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Outcome<(Planned, Why, Vec<Diagnostic>)> {
     cancel.check().map_err(one)?;
     observer.stage("plan", 0);
     let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
@@ -78,15 +93,14 @@ pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outc
     let graph = fuse::rewrite_why(&imported.graph, options.fuse, &mut why).map_err(one)?;
     verified(&graph)?;
     cancel.check().map_err(one)?;
-    let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library: &library, target }, &mut why).map_err(one)?;
+    let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library, target }, &mut why).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let binding = BindOptions { precision: options.precision };
-    let planned = select::plan(&name, original, &graph, clusters, &library, target, binding).map_err(one)?;
+    let planned = select::plan(name, original, &graph, clusters, library, target, binding).map_err(one)?;
     cancel.check().map_err(one)?;
     let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
     let problems = imported.unsupported.iter().cloned().chain(missing).collect();
-    let notes = load::notes(&imported, overflows, options);
-    Ok(PlanOutcome { imported, planned, why, problems, notes })
+    Ok((planned, why, problems))
 }
 
 /// Reads a model, plans it, writes the suite, and verifies the suite's files.

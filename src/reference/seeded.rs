@@ -105,6 +105,26 @@ pub fn weight(graph: &Graph, value: ValueId, seed: u64, always: bool) -> Result<
     Ok(Elements { origin, dtype, shape })
 }
 
+/// A weight's elements as the file has them, also where it fills the weight with one number.
+///
+/// # Errors
+/// M005 where the file has none; X001 when the value is not a weight.
+pub fn own(graph: &Graph, value: ValueId) -> Result<Arc<Tensor>> {
+    let data = graph.value(value);
+    match &data.producer {
+        Producer::Weight(Weight::Data(tensor)) => Ok(tensor.clone()),
+        Producer::Weight(Weight::Filled(value)) => Ok(Arc::new(filled(*value, data.ty.dtype, data.ty.shape.clone()))),
+        Producer::Weight(Weight::Missing) => {
+            let message = format!("weight `{}` has no elements in the file", data.name);
+            Err(Box::new(Diagnostic::new(&codes::MODEL_INITIALIZER, message).in_file(graph.file.clone())))
+        }
+        Producer::Input(_) | Producer::Node { .. } => {
+            let message = format!("value `{}` is not a weight", data.name);
+            Err(Box::new(Diagnostic::new(&codes::INTERNAL, message).in_file(graph.file.clone())))
+        }
+    }
+}
+
 /// One number everywhere.
 fn filled(value: f64, dtype: DType, shape: Shape) -> Tensor {
     let mut tensor = Tensor::zeros(dtype, shape);

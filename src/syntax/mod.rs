@@ -3,7 +3,7 @@
 //! `parse` reads text; `constant` is Python's arithmetic on compile-time values; `eval` computes an
 //! expression to a [`Constant`]; `imports` resolves dotted names; `edit` changes a text by span; `walk` visits
 //! statements and expressions; `yaml` reads YAML with positions (its strings may be expressions); `reopen` reads what
-//! the tree keeps as `Other` once more, for those who can use it.
+//! the tree keeps as `Other` once more, for those who can use it; `same` compares statements.
 //! Spans are byte offsets into the [`SourceFile`](crate::source::SourceFile).
 
 pub mod ast;
@@ -13,6 +13,7 @@ pub mod eval;
 pub mod imports;
 mod parse;
 pub mod reopen;
+pub mod same;
 pub mod walk;
 pub mod yaml;
 

@@ -9,11 +9,12 @@ use crate::dtype::DType;
 use crate::emit::python::{Names, call, dtype, statement, string, tuple};
 use crate::graph::ValueId;
 use crate::import::task::Task;
-use crate::import::task::source::is_forward;
+use crate::import::task::source::{attributes_of_self, is_forward};
 use crate::select::plan::Plan;
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{ExprKind, FunctionDef, Stmt, StmtKind};
 use crate::syntax::edit::Edits;
+use crate::syntax::same::dedented;
 use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 /// The methods `__init__` and those that it calls.
@@ -111,14 +112,7 @@ pub fn attributes(task: &Task) -> BTreeSet<String> {
         _ => None,
     });
     for def in task.source.init().into_iter().chain(helpers) {
-        each_stmt(&def.body, &mut |stmt| {
-            for e in own_exprs(stmt) {
-                each_expr(e, &mut |e| match &e.kind {
-                    ExprKind::Attribute { value, name } if value.as_name() == Some("self") => drop(names.insert(name.clone())),
-                    _ => {}
-                });
-            }
-        });
+        names.extend(attributes_of_self(&def.body));
     }
     names
 }
@@ -165,18 +159,13 @@ fn calls_no_forward(task: &Task, init: &FunctionDef) -> diag::Result<()> {
     Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).at(&task.source.module.file, span)))
 }
 
-/// The text of a span, its lines moved so that the first stands at `indent`.
+/// Statements at an indent, edited.
 fn indented(task: &Task, span: Span, indent: usize, edits: &Edits) -> String {
     let file = &task.source.module.file;
-    let from = file.position(span.start).column - 1;
-    let pad = " ".repeat(indent);
     let text = edits.apply(file.text(), span);
-    let mut out = String::new();
-    for (i, line) in text.lines().enumerate() {
-        let blank = line.len() - line.trim_start().len();
-        let own = if i == 0 { line } else { &line[blank.min(from)..] };
-        out += format!("{pad}{own}").trim_end();
-        out.push('\n');
-    }
-    out
+    // Edits replace within a line: the columns of the first line, and so the blanks to take, stay as they are.
+    let edited = SourceFile::new(file.name(), " ".repeat(file.position(span.start).column - 1) + &text);
+    let whole = Span::new(edited.text().len() - text.len(), edited.text().len());
+    let pad = " ".repeat(indent);
+    dedented(&edited, whole).lines().map(|line| format!("{pad}{line}").trim_end().to_owned() + "\n").collect()
 }

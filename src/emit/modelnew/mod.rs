@@ -12,7 +12,7 @@ mod kernels;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::{self, Body};
-use super::python::{Names, call, described, dtype, paragraph, prose, statement, string, tuple};
+use super::python::{Names, call, dtype, paragraph, prose, string, tuple};
 use super::weights::literal;
 use super::{prepare, run};
 use crate::diag::{self, Diagnostic, codes};
@@ -25,8 +25,8 @@ use crate::select::plan::{Plan, Slot};
 use crate::tensor::Tensor;
 use kernels::Kernels;
 
-/// The file's module name, without the extension.
-pub const MODULE: &str = "modelnew";
+/// The file's name.
+pub const FILE: &str = "modelnew.py";
 
 /// The most elements of a constant that is written into the text.
 const LITERAL: usize = 4096;
@@ -138,7 +138,7 @@ impl State {
                 continue;
             }
             let imported = plan.imported.find(name).unwrap_or(value);
-            let elements = seeded::weight(&plan.imported, imported, 0, false)?.tensor();
+            let elements = seeded::own(&plan.imported, imported)?;
             if elements.len() > LITERAL {
                 let message = format!("a constant of {} elements, `{name}`, that no module of the task holds", elements.len());
                 return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(&task.task)));

@@ -49,6 +49,11 @@ impl Source {
         Ok(source)
     }
 
+    /// Whether the task's module binds a name.
+    pub fn defines(&self, name: &str) -> bool {
+        self.module.body.iter().any(|stmt| bound(stmt).iter().any(|own| own == name))
+    }
+
     fn lacks(&self, what: String) -> Box<Diagnostic> {
         let help = "a task has a class with __init__ and forward, get_inputs() and get_init_inputs()";
         Box::new(Diagnostic::new(&codes::TASK_INVALID, what).in_file(self.module.file.name()).help(help))
@@ -188,7 +193,7 @@ pub fn is_forward(stmt: &Stmt) -> bool {
 }
 
 /// Names behind `self.` in a block.
-fn attributes_of_self(block: &[Stmt]) -> Vec<String> {
+pub fn attributes_of_self(block: &[Stmt]) -> Vec<String> {
     let mut names = Vec::new();
     each_stmt(block, &mut |stmt| {
         for e in own_exprs(stmt) {

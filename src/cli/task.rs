@@ -1,0 +1,91 @@
+//! `decompose task`, and `decompose verify FILE --task TASK`.
+
+use std::path::PathBuf;
+
+use super::args::{ExportArgs, KernelArgs, TaskArgs, VerifyArgs};
+use super::{Outcome, finish, options, progress};
+use crate::diag::Result;
+use crate::pipeline::task::{self, Source, TaskOptions};
+use crate::pipeline::{Cancel, Options};
+
+pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
+    let form = args.output_form.clone();
+    let observer = progress::bars(form.json);
+    let asked = asked(args).map_err(|d| vec![*d])?;
+    let report = task::answer(&asked, observer.as_ref(), cancel)?;
+    observer.finish();
+    finish(&report, &form)
+}
+
+fn asked(args: TaskArgs) -> Result<TaskOptions> {
+    let kernels = KernelArgs {
+        dtype: "as-is".to_owned(),
+        precision: args.kernels.precision,
+        target: args.kernels.target,
+        fuse: args.kernels.fuse,
+        templates: args.kernels.templates,
+    };
+    if let Some(name) = &args.op_name
+        && !is_identifier(name)
+    {
+        return Err(Box::new(options::usage(format!("--op-name: `{name}` is no name of Python")).help("letters, digits and _")));
+    }
+    Ok(TaskOptions {
+        source: source(args.task, args.exporting),
+        output: args.output,
+        op_name: args.op_name,
+        init_seed: init_seed(&args.init_seed)?,
+        options: Options {
+            precision: options::precision(&kernels)?,
+            fuse: options::fuse_level(&kernels)?,
+            target: kernels.target,
+            templates: kernels.templates,
+            verify: task::scope(options::verify_scope(&args.verify)?)?,
+            jobs: options::jobs(args.jobs)?,
+            force: args.force,
+            ..Options::default()
+        },
+    })
+}
+
+/// A file of anybody's against a task.
+pub fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
+    let observer = progress::bars(args.output_form.json);
+    let asked = verification(&args).map_err(|d| vec![*d])?;
+    let source = source(args.task.clone().unwrap_or_default(), args.exporting.clone());
+    let report = task::verify(&args.suite, &source, &asked, observer.as_ref(), cancel)?;
+    observer.finish();
+    finish(&report, &args.output_form)
+}
+
+fn verification(args: &VerifyArgs) -> Result<Options> {
+    let kernels =
+        KernelArgs { precision: args.precision.clone(), target: args.target.clone(), ..KernelArgs::default() };
+    Ok(Options {
+        precision: options::precision(&kernels)?,
+        target: kernels.target,
+        verify: task::scope(options::verify_scope(&args.verify)?)?,
+        seed: args.seed.unwrap_or(0),
+        jobs: options::jobs(args.jobs)?,
+        ..Options::default()
+    })
+}
+
+fn source(path: PathBuf, args: ExportArgs) -> Source {
+    Source { path, python: (!args.no_python).then_some(args.python), reduce: args.reduce }
+}
+
+/// `--init-seed 0`, or none.
+fn init_seed(text: &str) -> Result<Option<u64>> {
+    match text {
+        "none" => Ok(None),
+        number => number.parse().map(Some).map_err(|_| {
+            let usage = options::usage(format!("--init-seed does not know `{number}`"));
+            Box::new(usage.help("use a number, or none where the harness seeds both models"))
+        }),
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,360 @@
+//! A task's answer as a whole: `ModelNew.forward` of one file, ours or a stranger's, against the exported graph.
+//!
+//! Nothing is known of the file but what it does: `host` says what it launches on which storages, the emulator runs that,
+//! and each result is compared with the reference over *all* nodes of the graph, as one kernel of a suite is
+//! ([`super::kernel`]): on small integers, bit-equal where every node is exact, and on real numbers under the bound that
+//! the nodes derive together. A last run has the task's own weights, and is held to [`outputs::FACTOR`] times the error of a
+//! reference in the same types.
+//!
+//! Parameters and inputs may only be read; every element of a result must have been written.
+//!
+//! Not caught: which launch is wrong, where several lead to a result; wrong values that the bound of the whole hides;
+//! special values.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::chain::ChainReport;
+use crate::conform::execute::{Cost, Executor};
+use crate::conform::inputs::{self, Kind};
+use crate::conform::verdict::{Error, Verdict, Word};
+use crate::conform::{alive, compare, diagnose, exact, layout, outputs};
+use crate::diag::{Diagnostic, Result, codes};
+use crate::emulate::{self, BufferId, Memory, View};
+use crate::graph::{Graph, NodeId, Producer, ValueId};
+use crate::host::construct::CLASS;
+use crate::host::{self, Constructed, Event, HostTensor, KernelArg, Modules, Trace, prepare_eval};
+use crate::import::task::Task;
+use crate::reference::{self, Env, Math, seeded};
+use crate::rng::{self, Seed};
+use crate::shape;
+use crate::source::SourceFile;
+use crate::syntax::parse_module;
+use crate::tensor::Tensor;
+use crate::tolerance::Precision;
+
+/// The import name of the file.
+const MODULE: &str = "modelnew";
+
+/// A file that was read, and what it answers.
+pub struct Answer<'a> {
+    pub task: &'a Task,
+    /// What the task computes.
+    pub graph: &'a Graph,
+    /// The class that contractions with fp32 operands are held to.
+    pub precision: Precision,
+    pub modules: Modules,
+    constructed: Constructed,
+    trace: Trace,
+}
+
+/// What was found out about an answer.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// One a result.
+    pub results: Vec<Verdict>,
+    /// With the task's own weights.
+    pub whole: ChainReport,
+}
+
+impl<'a> Answer<'a> {
+    /// Reads a file: constructs its `ModelNew`, and traces its `forward`.
+    ///
+    /// # Errors
+    /// S001 for what is no Python; as [`host::construct()`] and [`host::trace_launch`]; B001 where other results are returned
+    /// than the task's.
+    pub fn read(name: &str, text: &str, task: &'a Task, graph: &'a Graph, precision: Precision) -> Result<Answer<'a>> {
+        let mut modules = Modules::new();
+        modules.add(MODULE, parse_module(&SourceFile::new(name, text))?)?;
+        let constructed = host::construct(&modules, MODULE, task)?;
+        let trace = host::construct::trace_model_new(&modules, MODULE, &constructed, task)?;
+        let answer = Answer { task, graph, precision, modules, constructed, trace };
+        answer.returns_the_results()?;
+        Ok(answer)
+    }
+
+    /// Launches of one forward, and how many kernels they are of.
+    pub fn launches(&self) -> (usize, usize) {
+        let mut functions: Vec<&str> = self.trace.launches().map(|launch| launch.function.as_str()).collect();
+        let launches = functions.len();
+        functions.sort_unstable();
+        functions.dedup();
+        (launches, functions.len())
+    }
+
+    /// Bytes that one forward allocates.
+    pub fn allocated(&self) -> (usize, u64) {
+        let sizes = self.trace.events.iter().filter_map(|event| match event {
+            Event::Alloc { dtype, len, .. } => Some(*len as u64 * dtype.size() as u64),
+            Event::Launch(_) => None,
+        });
+        (sizes.clone().count(), sizes.sum())
+    }
+
+    /// As many results as the task has, in its shapes and types.
+    fn returns_the_results(&self) -> Result<()> {
+        let (returned, expected) = (&self.trace.returned, self.graph.outputs());
+        let wrong = |what: String| Err(Box::new(self.at_forward(Diagnostic::new(&codes::SHAPE_MISMATCH, what))));
+        if returned.len() != expected.len() {
+            return wrong(format!("forward returns {} tensors, the task {}", returned.len(), expected.len()));
+        }
+        for (i, (tensor, &value)) in returned.iter().zip(expected).enumerate() {
+            let ty = self.graph.ty(value);
+            if tensor.dtype != ty.dtype || tensor.shape != ty.shape {
+                let have = format!("{} {}", tensor.dtype, shape::display(&tensor.shape));
+                return wrong(format!("result {i} is {have}, the task's {} {}", ty.dtype, shape::display(&ty.shape)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A message about `forward` as a whole.
+    fn at_forward(&self, diagnostic: Diagnostic) -> Diagnostic {
+        match self.modules.method(MODULE, CLASS, "forward") {
+            Some((file, span)) => diagnostic.at(file, span),
+            None => diagnostic,
+        }
+    }
+
+    /// Judges every result.
+    ///
+    /// # Errors
+    /// U009 when it was interrupted.
+    pub fn verify(&self, executor: &Executor, seed: u64) -> Result<Judged> {
+        let results: Vec<Verdict> = match self.results(executor, seed) {
+            Ok(results) => results,
+            Err(fault) if fault.code == &codes::INTERRUPTED => return Err(fault),
+            Err(fault) => vec![Verdict::fault(*fault)],
+        };
+        let mut whole = ChainReport::of_nothing();
+        if results.iter().all(|verdict| verdict.word == Word::Verified) {
+            match self.whole(executor, seed, &mut whole) {
+                Ok(()) => {}
+                Err(fault) if fault.code == &codes::INTERRUPTED => return Err(fault),
+                Err(fault) => whole.diagnostics.push(*fault),
+            }
+            if let Some(worst) = whole.diagnostics.first() {
+                whole.word = Word::of(worst.class());
+            }
+        } else {
+            whole.word = Word::NotVerified;
+        }
+        Ok(Judged { results, whole })
+    }
+
+    /// The two passes on generated inputs and parameters, of which the second gives the figures.
+    fn results(&self, executor: &Executor, seed: u64) -> Result<Vec<Verdict>> {
+        let structure = self.pass(executor, Kind::Structure, seed)?;
+        if structure.iter().any(|result| result.mismatch.is_some()) {
+            return Ok(structure.into_iter().map(|result| result.verdict(None)).collect());
+        }
+        let exact: Vec<bool> = structure.iter().map(|result| result.exact).collect();
+        let numerics = self.pass(executor, Kind::Numerics, seed)?;
+        Ok(numerics.into_iter().zip(exact).map(|(result, exact)| result.verdict(Some(exact))).collect())
+    }
+
+    fn pass(&self, executor: &Executor, kind: Kind, seed: u64) -> Result<Vec<Passed>> {
+        let graph = self.graph;
+        let nodes = self.nodes()?;
+        let mut env = Env::new();
+        let mut entering = graph.entering(&nodes);
+        entering.extend(graph.inputs().iter().filter(|input| !entering.contains(input)).copied().collect::<Vec<_>>());
+        let missing = inputs::generate(graph, &nodes, &entering, kind, seed, &mut env)?;
+        for value in missing {
+            env.set(value, self.given(value, seed)?);
+        }
+        let (got, cost) = self.run(executor, &env, seed)?;
+        let expected = self.expected(&nodes, env, kind)?;
+        let results = graph.outputs().iter().zip(got).map(|(output, got)| {
+            let (expected, derived) = (&expected.0[output], &expected.1[output]);
+            let comparison = compare::compare(&got, expected, derived);
+            let name = &graph.value(*output).name;
+            let finding = diagnose::examine(name, &got, expected, derived, &comparison);
+            let note = format!("found in the {} pass", kind.name());
+            let mismatch = finding.map(|finding| self.at_forward(finding.diagnostic.note(note)));
+            Passed { error: Error::of(&comparison, derived), exact: derived.bound.is_none(), mismatch, cost }
+        });
+        Ok(results.collect())
+    }
+
+    /// Reference and bound of each output.
+    fn expected(&self, nodes: &[NodeId], mut env: Env, kind: Kind) -> Result<(Outputs<Arc<Tensor>>, Outputs<Derived>)> {
+        let graph = self.graph;
+        let of = |env: &Env| -> Result<Outputs<Arc<Tensor>>> {
+            let output = |&value: &ValueId| Ok((value, env.get(value).cloned().ok_or_else(|| self.lost(value))?));
+            graph.outputs().iter().map(output).collect()
+        };
+        if kind == Kind::Structure {
+            let mut single = env.clone();
+            reference::evaluate(graph, nodes, &mut single, Math::Unrounded)?;
+            let kept = self.precision == Precision::Ieee || exact::survives_splitting(graph, nodes, &single);
+            if kept && exact::is_exact(graph, nodes, &single) {
+                let derived = graph.outputs().iter().map(|&value| (value, Derived::exact())).collect();
+                return Ok((of(&single)?, derived));
+            }
+        }
+        reference::evaluate(graph, nodes, &mut env, Math::F64)?;
+        let mut derived = Outputs::new();
+        for &output in graph.outputs() {
+            let own = crate::conform::subject::upstream(graph, &[output], &Default::default());
+            derived.insert(output, derive(graph, &own, &env, self.precision, Inputs::Any)?);
+        }
+        Ok((of(&env)?, derived))
+    }
+
+    /// With the task's own weights: as far from an f64 reference as one in the same types, and what KernelBench makes of it.
+    fn whole(&self, executor: &Executor, seed: u64, report: &mut ChainReport) -> Result<()> {
+        let graph = self.graph;
+        let nodes = self.nodes()?;
+        let mut env = Env::new();
+        for value in graph.entering(&nodes).into_iter().chain(graph.inputs().iter().copied()) {
+            env.set(value, self.given(value, seed)?);
+        }
+        let (got, cost) = self.run(executor, &env, seed)?;
+        report.cost.add(cost);
+        report.launches = self.launches().0;
+        let same = if self.precision == Precision::Tf32 { Math::Tf32 } else { Math::F32 };
+        let (mut wide, mut narrow) = (env.clone(), env);
+        reference::evaluate(graph, &nodes, &mut wide, Math::F64)?;
+        reference::evaluate(graph, &nodes, &mut narrow, same)?;
+        for (&output, got) in graph.outputs().iter().zip(&got) {
+            let lost = || self.lost(output);
+            let (wide, narrow) = (wide.get(output).ok_or_else(lost)?, narrow.get(output).ok_or_else(lost)?);
+            let distance = outputs::distance(got, wide, narrow);
+            let allowed = outputs::allowed(wide, narrow, graph.dtype(output));
+            report.max_abs_err = report.max_abs_err.max(distance);
+            report.allowed = report.allowed.max(allowed);
+            let name = &graph.value(output).name;
+            let head = (0..got.len().min(outputs::HEAD)).map(|i| got.storage().get_f64(i));
+            report.outputs.push((name.clone(), head.collect()));
+            if distance.is_nan() || distance > allowed {
+                let what = format!("result {name} is off by {distance:.3e} with the task's own weights, but {allowed:.3e} is allowed");
+                report.diagnostics.push(self.at_forward(Diagnostic::new(&codes::CHAIN_MISMATCH, what)));
+            }
+            if let Some(dead) = alive::of_result(got) {
+                report.notes.push(format!("result {name} carries no signal: {dead}; agreement says little"));
+            }
+            let outside = kernel_bench(got, wide);
+            if outside > 0 {
+                let what = format!("{outside} of {} elements of {name} are further from an f64 reference than", got.len());
+                report.notes.push(format!("{what} KernelBench's tolerance; so may be those of torch"));
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&self) -> Result<Vec<NodeId>> {
+        self.graph.topological().map_err(|_| Box::new(Diagnostic::new(&codes::INTERNAL, "the exported graph has a cycle")))
+    }
+
+    fn lost(&self, value: ValueId) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for {}", self.graph.value(value).name)))
+    }
+
+    /// A value that enters: the task's own weight, or a generated input.
+    fn given(&self, value: ValueId, seed: u64) -> Result<Arc<Tensor>> {
+        let data = self.graph.value(value);
+        if let Producer::Weight(_) = data.producer {
+            return seeded::own(self.graph, value);
+        }
+        let (dtype, shape) = (data.ty.dtype, data.ty.shape.clone());
+        Ok(Arc::new(match seeded::law(data.role, dtype) {
+            Some(law) => rng::fill(law, Seed::derive(seed, &data.name), dtype, shape),
+            None => Tensor::zeros(dtype, shape),
+        }))
+    }
+
+    /// What forward returns for these elements.
+    fn run(&self, executor: &Executor, env: &Env, seed: u64) -> Result<(Vec<Tensor>, Cost)> {
+        let mut memory = Memory::default();
+        let Constructed { prepare, names, .. } = &self.constructed;
+        let made = prepare_eval::evaluate(prepare, |name| match self.graph.find(name) {
+            Some(value) => Ok(Cow::Owned(match env.get(value) {
+                Some(tensor) => tensor.as_ref().clone(),
+                None => self.given(value, seed)?.as_ref().clone(),
+            })),
+            None => self.unread(name),
+        })?;
+        for (name, tensor) in names.iter().zip(made) {
+            let buffer = memory.insert(format!("self.{name}"), tensor.into_storage());
+            memory.protect(buffer, true);
+        }
+        for &input in self.graph.inputs() {
+            let tensor = env.get(input).ok_or_else(|| self.lost(input))?;
+            let buffer = memory.insert(self.graph.value(input).name.clone(), tensor.storage().clone());
+            memory.protect(buffer, true);
+        }
+        let mut cost = Cost::default();
+        for event in &self.trace.events {
+            match event {
+                Event::Alloc { .. } => executor.allocate(&mut memory, &self.trace, event),
+                Event::Launch(launch) => cost.add(executor.launch(&mut memory, launch)?),
+            }
+        }
+        let results = self.trace.returned.iter().map(|tensor| self.result(executor, &memory, tensor)).collect::<Result<_>>()?;
+        Ok((results, cost))
+    }
+
+    /// A parameter that the task's forward does not read: of our own choosing where no launch reads it, either.
+    fn unread(&self, name: &str) -> Result<Cow<'static, Tensor>> {
+        let Some(parameter) = self.task.parameter(name) else {
+            return Err(Box::new(Diagnostic::new(&codes::INTERNAL, format!("the task has no parameter {name}"))));
+        };
+        let at = self.constructed.names.iter().position(|own| own == name);
+        let read = self.trace.launches().flat_map(|launch| &launch.args).any(|(_, argument)| match argument {
+            KernelArg::Tensor(tensor) => Some(tensor.storage.0) == at,
+            _ => false,
+        });
+        if read {
+            let what = format!("reading the parameter `{name}`, which the task's forward does not read,");
+            return Err(Box::new(self.at_forward(Diagnostic::new(&codes::HOST_SYNTAX, what + " is not offered yet"))));
+        }
+        Ok(Cow::Owned(Tensor::zeros(parameter.ty.dtype, parameter.ty.shape.clone())))
+    }
+
+    fn result(&self, executor: &Executor, memory: &Memory, tensor: &HostTensor) -> Result<Tensor> {
+        let buffer = BufferId(tensor.storage.0);
+        let origin = tensor.offset as usize;
+        let view = View { buffer, pointer: origin, shape: tensor.shape.clone(), strides: tensor.strides.clone(), origin };
+        if let Some(fault) = emulate::coverage(memory, &view, executor.checks().emulator) {
+            return Err(Box::new(if fault.place.is_some() { fault } else { self.at_forward(fault) }));
+        }
+        Ok(layout::read(memory.lanes(buffer), tensor.dtype, &tensor.shape, &tensor.strides, tensor.offset))
+    }
+}
+
+/// By output.
+type Outputs<T> = std::collections::BTreeMap<ValueId, T>;
+
+/// One result of one pass.
+struct Passed {
+    error: Error,
+    exact: bool,
+    mismatch: Option<Diagnostic>,
+    cost: Cost,
+}
+
+impl Passed {
+    fn verdict(self, bit_equal: Option<bool>) -> Verdict {
+        Verdict {
+            word: self.mismatch.as_ref().map_or(Word::Verified, |mismatch| Word::of(mismatch.class())),
+            error: Some(self.error),
+            bit_equal: bit_equal.or(Some(self.exact)),
+            emulation_seconds: self.cost.wall_seconds,
+            programs: self.cost.programs,
+            diagnostics: self.mismatch.into_iter().collect(),
+            ..Verdict::not_verified()
+        }
+    }
+}
+
+/// How many elements KernelBench would not take: |y − r| ≤ 1e-4 + 1e-4·|r| for fp32, 1e-2 for narrower floats.
+fn kernel_bench(got: &Tensor, expected: &Tensor) -> usize {
+    let tolerance = if got.dtype().is_float() && got.dtype().size() < 4 { 1e-2 } else { 1e-4 };
+    let outside = |i: &usize| {
+        let (y, r) = (got.storage().get_f64(*i), expected.storage().get_f64(*i));
+        !(y == r || (y.is_nan() && r.is_nan()) || (y - r).abs() <= tolerance + tolerance * r.abs())
+    };
+    (0..got.len()).filter(outside).count()
+}

@@ -1,0 +1,410 @@
+//! `__init__` of a task's `ModelNew`: what `self` holds afterwards, its tensors as steps of [`Prepare`].
+//!
+//! Nothing is drawn here. The task's own `__init__` is the measure: statements that create modules or draw numbers must be
+//! the task's, each once and in its order, since only then do parameters get the elements of the original's. Their
+//! targets may differ (`conv = nn.Conv2d(…)` for `self.conv = nn.Conv2d(…)`); what is bound there stands for the part of
+//! the task's state under that name. Statements of the task that create nothing may be left out. Every other statement is
+//! host code: parameters may be renamed, prepared and registered.
+//!
+//! Not caught: a module whose constructor draws more numbers than the names of its parameters show and that is replaced by
+//! another of equal text; state that `forward` changes.
+
+use super::eval::Evaluator;
+use super::frame::Frame;
+use super::modules::{Global, Modules};
+use super::prepare::Prepare;
+use super::value::Value;
+use super::{HostArg, Trace, trace_launch};
+use crate::diag::{self, Diagnostic, codes};
+use crate::import::task::source::attributes_of_self;
+use crate::import::task::{Argument, Input, Task};
+use crate::source::Span;
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, Stmt, StmtKind};
+use crate::syntax::same::same_statements;
+use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
+
+/// The class that answers a task.
+pub const CLASS: &str = "ModelNew";
+
+/// Calls that create and draw nothing, by their names.
+const PLAIN: [&str; 12] =
+    ["super", "range", "len", "int", "float", "bool", "tuple", "list", "min", "max", "sum", "math.sqrt"];
+
+/// What `self` holds when `__init__` is done.
+#[derive(Clone, Debug)]
+pub struct Constructed {
+    /// The steps that give the tensors of `object`, in their order.
+    pub prepare: Prepare,
+    /// `self`, for `forward`.
+    pub object: HostArg,
+    /// The name of each tensor of `object`, behind `self.`.
+    pub names: Vec<String>,
+    /// What `torch.manual_seed` is given, if anything.
+    pub seed: Option<i64>,
+}
+
+/// Runs `ModelNew.__init__` of a file of the set on the task's arguments.
+///
+/// # Errors
+/// As [`super::prepare`]; H007 where it creates other modules than the task, or in another order; U008 without the class.
+pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<Constructed> {
+    let mut evaluator = Evaluator::new(modules);
+    evaluator.steps = Some(Vec::new());
+    let (host, def) = evaluator.entry(module, &format!("{CLASS}.__init__"))?;
+    let mut frame = Frame::new(host, def);
+    bind_arguments(&mut evaluator, &mut frame, def, task)?;
+    let mut run = Run { evaluator, own: task, left: originals(task), seed: None, begun: false };
+    for stmt in &def.body {
+        run.statement(&mut frame, stmt)?;
+    }
+    if let Some(stmt) = run.left.iter().find(|stmt| draws(stmt)) {
+        let what = format!("__init__ lacks `{}` of the task", first_line(task.source.text(stmt.span)));
+        let error = *frame.error(&codes::PARAMETERS_DIFFER, def.name_span, what);
+        let place = diag::Place::Text { file: task.source.module.file.clone(), span: stmt.span };
+        return Err(Box::new(error.related(place, "created here by the task").help(HELP)));
+    }
+    let object = frame.locals.remove("self").unwrap_or(Value::None);
+    let (mut names, mut returned) = (Vec::new(), Vec::new());
+    let steps = run.evaluator.steps.take().unwrap_or_default();
+    let object = plain(&object, "", &mut |name, step| {
+        names.push(name.to_owned());
+        returned.push(step);
+        HostArg::Tensor(steps[step].ty.clone())
+    });
+    if let Some(at) = returned.iter().position(|&step| !steps[step].contiguous) {
+        let what = format!("self.{} that is not contiguous", names[at]);
+        return Err(frame.unsupported(steps[returned[at]].span, &what));
+    }
+    let object = object.unwrap_or(HostArg::Object(Vec::new()));
+    Ok(Constructed { prepare: Prepare { steps, returned }, object, names, seed: run.seed })
+}
+
+/// What `ModelNew.forward` does with what was constructed: storages are the tensors of `self`, then those of the inputs.
+///
+/// # Errors
+/// As [`trace_launch`].
+pub fn trace_model_new(modules: &Modules, module: &str, constructed: &Constructed, task: &Task) -> diag::Result<Trace> {
+    let inputs = task.inputs.iter().map(|input| match input {
+        Input::Tensor { name: _, ty } => HostArg::Tensor(ty.clone()),
+        Input::Value { name: _, value } => argument(value),
+    });
+    let args: Vec<HostArg> = std::iter::once(constructed.object.clone()).chain(inputs).collect();
+    trace_launch(modules, module, &format!("{CLASS}.forward"), &args)
+}
+
+const HELP: &str = "create the task's modules and parameters in the task's order, with the task's arguments";
+
+/// The task's own statements, without docstring and `super().__init__()`.
+fn originals(task: &Task) -> Vec<&Stmt> {
+    let body = task.source.init().map(|init| init.body.as_slice()).unwrap_or_default();
+    body.iter().filter(|stmt| !is_text(stmt) && called(stmt).as_deref() != Some("super().__init__")).collect()
+}
+
+struct Run<'m, 't> {
+    evaluator: Evaluator<'m>,
+    own: &'t Task,
+    /// Statements of the task that nothing has matched yet.
+    left: Vec<&'t Stmt>,
+    seed: Option<i64>,
+    /// Whether anything was created.
+    begun: bool,
+}
+
+impl<'m, 't> Run<'m, 't> {
+    fn statement(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
+        if is_text(stmt) {
+            return Ok(());
+        }
+        match called(stmt).as_deref() {
+            Some("super().__init__") => return Ok(()),
+            Some("torch.manual_seed") => return self.seeds(frame, stmt),
+            Some("self.register_buffer") => return self.registers(frame, stmt),
+            Some(_) | None => {}
+        }
+        if let Some((at, original)) = self.matching(frame, stmt) {
+            self.left.drain(..=at);
+            self.begun |= draws(original);
+            return self.bind(frame, stmt, original);
+        }
+        let own = &frame.module.globals;
+        let is_host = |name: &str| matches!(own.get(name), Some(Global::Function(_))) && !self.own.source.defines(name);
+        if creates(stmt, &is_host) {
+            let what = match self.left.iter().find(|stmt| draws(stmt)) {
+                Some(next) => format!("the task has `{}` here", first_line(self.own.source.text(next.span))),
+                None => "the task creates nothing more".to_owned(),
+            };
+            let error = *frame.error(&codes::PARAMETERS_DIFFER, stmt.span, what);
+            return Err(Box::new(error.help(HELP)));
+        }
+        match &stmt.kind {
+            StmtKind::Assign { targets, value } if targets.len() == 1 => {
+                let value = self.evaluator.expr(frame, value)?;
+                set(frame, &targets[0], value)
+            }
+            _ => self.evaluator.one(frame, stmt),
+        }
+    }
+
+    /// The statement of the task that this one is, or whose value it binds to another target, and its place among those
+    /// that are left. None of those before it creates anything.
+    fn matching(&self, frame: &Frame<'m>, stmt: &Stmt) -> Option<(usize, &'t Stmt)> {
+        let (own, theirs) = (&frame.module.ast.file, &self.own.source.module.file);
+        let reach = self.left.iter().position(|stmt| draws(stmt)).map_or(self.left.len(), |at| at + 1);
+        let same = |a: Span, b: Span| same_statements((own, a), (theirs, b));
+        let found = self.left[..reach].iter().position(|original| {
+            let value = match (assigned(stmt), assigned(original)) {
+                (Some((_, a)), Some((_, b))) => draws(original) && same(a.span, b.span),
+                _ => false,
+            };
+            same(stmt.span, original.span) || value
+        });
+        found.map(|at| (at, self.left[at]))
+    }
+
+    /// Binds what a statement of the task creates.
+    fn bind(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt, original: &Stmt) -> diag::Result<()> {
+        if let (Some((target, value)), Some((theirs, _))) = (assigned(stmt), assigned(original)) {
+            let state = theirs.as_dotted().map(|path| path.trim_start_matches("self.").to_owned());
+            let value = match state.and_then(|path| self.state(&path)) {
+                Some(state) => state,
+                None if draws(original) => Value::Object(Vec::new()),
+                None => self.evaluator.expr(frame, value)?,
+            };
+            return set(frame, target, value);
+        }
+        // A loop, or a call such as self.apply(…): everything of the state that it names.
+        for root in attributes_of_self(std::slice::from_ref(stmt)) {
+            if let Some(state) = self.state(&root) {
+                put(frame, &root, state);
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of the task's state under a name.
+    fn state(&mut self, path: &str) -> Option<Value<'m>> {
+        if let Some(parameter) = self.own.parameter(path) {
+            return Some(self.evaluator.weight_step(path, parameter.ty.clone()));
+        }
+        let prefix = format!("{path}.");
+        let below: Vec<&str> = self.own.parameters.iter().filter_map(|p| p.name.strip_prefix(&prefix)).collect();
+        let mut children: Vec<&str> = Vec::new();
+        for name in below {
+            let child = name.split('.').next().unwrap_or(name);
+            if !children.contains(&child) {
+                children.push(child);
+            }
+        }
+        if children.is_empty() {
+            return None;
+        }
+        let parts = children.into_iter().map(|child| Some((child.to_owned(), self.state(&format!("{prefix}{child}"))?)));
+        parts.collect::<Option<Vec<_>>>().map(Value::Object)
+    }
+
+    /// `torch.manual_seed(n)`, before anything is drawn.
+    fn seeds(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
+        let seed = match arguments(stmt) {
+            Some(([Expr { kind: ExprKind::Int(seed), .. }], [])) => *seed,
+            _ => return Err(frame.unsupported(stmt.span, "this call of `torch.manual_seed`")),
+        };
+        if self.begun {
+            let error = *frame.error(&codes::PARAMETERS_DIFFER, stmt.span, "the seed is set after modules were created");
+            return Err(Box::new(error.help("let torch.manual_seed be the first line of __init__")));
+        }
+        self.seed = Some(seed);
+        Ok(())
+    }
+
+    /// `self.register_buffer("name", tensor, persistent=…)`.
+    fn registers(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
+        if let Some((at, original)) = self.matching(frame, stmt) {
+            self.left.drain(..=at);
+            let name = match arguments(original) {
+                Some(([Expr { kind: ExprKind::Str(name), .. }, ..], _)) => name.clone(),
+                _ => return Err(frame.unsupported(stmt.span, "this call of `self.register_buffer`")),
+            };
+            if let Some(state) = self.state(&name) {
+                put(frame, &name, state);
+            }
+            return Ok(());
+        }
+        let (name, value) = match arguments(stmt) {
+            Some(([Expr { kind: ExprKind::Str(name), .. }, value], _)) => (name, value),
+            _ => return Err(frame.unsupported(stmt.span, "this call of `self.register_buffer`")),
+        };
+        let value = self.evaluator.expr(frame, value)?;
+        if !matches!(value, Value::Prepared(_) | Value::None) {
+            return Err(frame.unsupported(stmt.span, &format!("a buffer that is {}", value.kind())));
+        }
+        put(frame, name, value);
+        Ok(())
+    }
+}
+
+/// Binds the parameters of `__init__` to what the task was made with.
+fn bind_arguments<'m>(
+    evaluator: &mut Evaluator<'m>,
+    frame: &mut Frame<'m>,
+    def: &'m FunctionDef,
+    task: &Task,
+) -> diag::Result<()> {
+    let refused = |span: Span, what: String| {
+        let error = Diagnostic::new(&codes::PARAMETERS_DIFFER, what).at(&frame.module.ast.file, span);
+        Box::new(error.help("__init__ takes what the task's takes, under the same names"))
+    };
+    let Some((own, params)) = def.params.split_first() else {
+        return Err(refused(def.params_span, "__init__ has no `self`".to_owned()));
+    };
+    let theirs: Vec<&str> = task.source.init().map_or(vec!["self"], |init| init.params.iter().map(|p| p.name.as_str()).collect());
+    if !def.params.iter().map(|p| p.name.as_str()).eq(theirs.iter().copied()) {
+        return Err(refused(def.params_span, format!("the task's __init__ takes ({})", theirs.join(", "))));
+    }
+    let mut given = task.args.iter();
+    let mut bound: Vec<(&'m str, Value<'m>)> = vec![(own.name.as_str(), Value::Object(Vec::new()))];
+    for param in params {
+        let keyword = task.keywords.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value);
+        let value = match (given.next().or(keyword), &param.default) {
+            (Some(value), _) => evaluator.argument(&argument(value), param.name.clone()),
+            (None, Some(default)) => evaluator.expr(frame, default)?,
+            (None, None) => continue,
+        };
+        bound.push((param.name.as_str(), value));
+    }
+    frame.locals.extend(bound);
+    Ok(())
+}
+
+/// What host code gets for an argument; what has no form here is a name that nothing can be done with.
+fn argument(value: &Argument) -> HostArg {
+    match value {
+        Argument::None => HostArg::None,
+        Argument::Bool(v) => HostArg::Bool(*v),
+        Argument::Int(v) => HostArg::Int(*v),
+        Argument::Float(v) => HostArg::Float(*v),
+        Argument::Str(v) => HostArg::Str(v.clone()),
+        Argument::List(items) | Argument::Tuple(items) => HostArg::Tuple(items.iter().map(argument).collect()),
+        Argument::Opaque(of) => HostArg::Object(vec![("__class__".to_owned(), HostArg::Str(of.clone()))]),
+    }
+}
+
+/// A value as an argument of `forward`; `None` for what that cannot be handed.
+fn plain(value: &Value, path: &str, tensor: &mut dyn FnMut(&str, usize) -> HostArg) -> Option<HostArg> {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    Some(match value {
+        Value::Int(v) => HostArg::Int(*v),
+        Value::Float(v) => HostArg::Float(*v),
+        Value::Bool(v) => HostArg::Bool(*v),
+        Value::Str(v) => HostArg::Str(v.clone()),
+        Value::None => HostArg::None,
+        Value::Prepared(step) => tensor(path, *step),
+        Value::Tuple(items) => {
+            let items = items.iter().enumerate().map(|(i, item)| plain(item, &below(&i.to_string()), tensor));
+            HostArg::Tuple(items.collect::<Option<_>>()?)
+        }
+        Value::Object(items) => {
+            let items = items.iter().filter_map(|(key, item)| Some((key.clone(), plain(item, &below(key), tensor)?)));
+            HostArg::Object(items.collect())
+        }
+        Value::Range(..)
+        | Value::DType(_)
+        | Value::Device
+        | Value::Tensor(_)
+        | Value::Mapping(_)
+        | Value::Module(_)
+        | Value::Function(..)
+        | Value::Kernel(..)
+        | Value::External(_)
+        | Value::Method(..) => return None,
+    })
+}
+
+/// Binds a name, or an attribute of `self`.
+fn set<'m>(frame: &mut Frame<'m>, target: &'m Expr, value: Value<'m>) -> diag::Result<()> {
+    match &target.kind {
+        ExprKind::Name(name) => drop(frame.locals.insert(name, value)),
+        ExprKind::Attribute { value: of, name } if of.as_name() == Some("self") => put(frame, name, value),
+        _ => return Err(frame.unsupported(target.span, "this assignment target")),
+    }
+    Ok(())
+}
+
+/// Sets an attribute of `self`.
+fn put<'m>(frame: &mut Frame<'m>, name: &str, value: Value<'m>) {
+    if let Some(Value::Object(attributes)) = frame.locals.get_mut("self") {
+        attributes.retain(|(key, _)| key != name);
+        attributes.push((name.to_owned(), value));
+    }
+}
+
+fn assigned(stmt: &Stmt) -> Option<(&Expr, &Expr)> {
+    match &stmt.kind {
+        StmtKind::Assign { targets, value } => match targets.as_slice() {
+            [target] => Some((target, value)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What an expression statement calls: a dotted name, or `super().__init__`.
+fn called(stmt: &Stmt) -> Option<String> {
+    let StmtKind::Expr(e) = &stmt.kind else { return None };
+    let ExprKind::Call { func, .. } = &e.kind else { return None };
+    if let ExprKind::Attribute { value, name } = &func.kind
+        && let ExprKind::Call { func, .. } = &value.kind
+        && func.as_name() == Some("super")
+    {
+        return Some(format!("super().{name}"));
+    }
+    func.as_dotted()
+}
+
+fn arguments(stmt: &Stmt) -> Option<(&[Expr], &[Keyword])> {
+    let StmtKind::Expr(e) = &stmt.kind else { return None };
+    match &e.kind {
+        ExprKind::Call { func: _, args, keywords } => Some((args, keywords)),
+        _ => None,
+    }
+}
+
+fn is_text(stmt: &Stmt) -> bool {
+    matches!(&stmt.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_)))
+}
+
+/// Whether a statement may create modules or draw numbers: it calls something outside the plain list, which is neither a
+/// method that only moves or registers nor a function that host code may call (`is_host`).
+fn creates(stmt: &Stmt, is_host: &dyn Fn(&str) -> bool) -> bool {
+    const MOVES: [&str; 12] = [
+        "clone", "detach", "contiguous", "view", "reshape", "permute", "transpose", "to", "register_buffer", "size", "stride",
+        "numel",
+    ];
+    const TORCH: [&str; 7] =
+        ["torch.cat", "torch.sqrt", "torch.rsqrt", "torch.nn.functional.pad", "F.pad", "nn.functional.pad", "torch.manual_seed"];
+    let mut found = false;
+    each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
+        for e in own_exprs(stmt) {
+            each_expr(e, &mut |e| {
+                let ExprKind::Call { func, args, .. } = &e.kind else { return };
+                let name = func.as_dotted();
+                found |= match (&func.kind, name.as_deref()) {
+                    (_, Some(name)) if PLAIN.contains(&name) || TORCH.contains(&name) || is_host(name) => false,
+                    // What it holds may draw, and is looked at by itself.
+                    (_, Some("nn.Parameter" | "torch.nn.Parameter")) => args.is_empty(),
+                    (ExprKind::Attribute { value: _, name }, _) => !MOVES.contains(&name.as_str()) && name != "__init__",
+                    _ => true,
+                };
+            });
+        }
+    });
+    found
+}
+
+/// [`creates`], of a statement of the task.
+fn draws(stmt: &Stmt) -> bool {
+    creates(stmt, &|_| false)
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
