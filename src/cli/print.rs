@@ -109,7 +109,8 @@ fn summary(report: &Report) -> Vec<String> {
     lines.extend(verdicts(report));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     if let Some(suite) = &report.suite {
-        lines.push(format!("suite: {}", suite.display()));
+        let what = if suite.extension().is_some_and(|extension| extension == "py") { "file" } else { "suite" };
+        lines.push(format!("{what}: {}", suite.display()));
     }
     let reasons = report.not_verified();
     if !reasons.is_empty() {

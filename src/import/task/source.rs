@@ -139,7 +139,7 @@ impl Source {
     }
 }
 
-/// Names that a module-level statement binds.
+/// Names that a statement binds, those of `for` excepted.
 fn bound(stmt: &Stmt) -> Vec<String> {
     let root = |path: &str| path.split('.').next().unwrap_or(path).to_owned();
     match &stmt.kind {
@@ -149,12 +149,20 @@ fn bound(stmt: &Stmt) -> Vec<String> {
         StmtKind::Class { name, .. } => vec![name.clone()],
         StmtKind::Assign { targets, .. } => {
             let mut names = Vec::new();
-            for target in targets {
-                each_expr(target, &mut |e| names.extend(e.as_name().map(str::to_owned)));
-            }
+            targets.iter().for_each(|target| of_target(target, &mut names));
             names
         }
         _ => Vec::new(),
+    }
+}
+
+/// Names that an assignment to a target binds.
+fn of_target(target: &Expr, names: &mut Vec<String>) {
+    match &target.kind {
+        ExprKind::Name(name) => names.push(name.clone()),
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| of_target(item, names)),
+        ExprKind::Starred(inner) => of_target(inner, names),
+        _ => {}
     }
 }
 
@@ -168,10 +176,20 @@ fn of_signature(def: &FunctionDef, names: &mut BTreeSet<String>) {
     parts.chain(&def.returns).for_each(|part| of_expr(part, names));
 }
 
+/// Names that a function reads and does not bind itself.
 fn of_function(def: &FunctionDef, names: &mut BTreeSet<String>) {
     of_signature(def, names);
     def.decorators.iter().for_each(|decorator| of_expr(decorator, names));
-    def.body.iter().for_each(|stmt| of_statement(stmt, names));
+    let (mut read, mut own) = (BTreeSet::new(), BTreeSet::new());
+    def.body.iter().for_each(|stmt| of_statement(stmt, &mut read));
+    own.extend(def.params.iter().map(|param| param.name.clone()));
+    each_stmt(&def.body, &mut |stmt| {
+        own.extend(bound(stmt));
+        if let StmtKind::For { target, .. } = &stmt.kind {
+            of_expr(target, &mut own);
+        }
+    });
+    names.extend(read.difference(&own).cloned());
 }
 
 /// Names that a statement reads, `forward` of a class excepted.

@@ -1,6 +1,6 @@
 //! F009: the task computes, and every kernel that forward launches only loads and stores.
 //!
-//! A kernel moves when each value it stores is one it loaded, by name or cast. Speaks only where the caller says that the
+//! A kernel moves when each value that it or a function it calls stores is one that was loaded, by name or cast. Speaks only where the caller says that the
 //! task computes. Does not catch: a kernel whose arithmetic changes nothing (`x * 1`).
 
 use std::collections::BTreeMap;
@@ -14,13 +14,33 @@ use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 pub fn check(walked: &Walked<'_>, ban: &Ban, found: &mut Found<'_>) {
     let launched: Vec<_> = walked.file.kernels.iter().filter(|k| walked.launched.contains(k.name.as_str())).collect();
-    if !ban.task_computes || launched.iter().any(|kernel| !moves(kernel, &walked.file.imports)) {
+    let moves = |kernel: &&FunctionDef| reached(kernel, &walked.file.kernels).iter().all(|def| moves(def, &walked.file.imports));
+    if !ban.task_computes || !launched.iter().all(moves) {
         return;
     }
     for kernel in launched {
         let message = format!("kernel `{}` only loads and stores, as every kernel that forward launches", kernel.name);
         found.at(kernel.name_span, message).help("compute what the task computes");
     }
+}
+
+/// A kernel and the jit functions of the file that it calls, at once or through others.
+fn reached<'a>(kernel: &'a FunctionDef, all: &[&'a FunctionDef]) -> Vec<&'a FunctionDef> {
+    let mut found = vec![kernel];
+    let mut next = 0;
+    while let Some(&def) = found.get(next) {
+        next += 1;
+        each_stmt(&def.body, &mut |stmt| {
+            for expr in own_exprs(stmt) {
+                each_expr(expr, &mut |e| {
+                    let ExprKind::Call { func, .. } = &e.kind else { return };
+                    let called = all.iter().find(|other| func.as_name() == Some(&other.name));
+                    found.extend(called.filter(|other| !found.iter().any(|known| known.name == other.name)).copied());
+                });
+            }
+        });
+    }
+    found
 }
 
 fn moves(kernel: &FunctionDef, imports: &Imports) -> bool {
