@@ -14,8 +14,8 @@ use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 
 pub fn check(walked: &Walked<'_>, ban: &Ban, found: &mut Found<'_>) {
     let launched: Vec<_> = walked.file.kernels.iter().filter(|k| walked.launched.contains(k.name.as_str())).collect();
-    let moves = |kernel: &&FunctionDef| reached(kernel, &walked.file.kernels).iter().all(|def| moves(def, &walked.file.imports));
-    if !ban.task_computes || !launched.iter().all(moves) {
+    let bodies = launched.iter().flat_map(|kernel| reached(kernel, &walked.file.kernels));
+    if !ban.task_computes || !bodies.into_iter().all(|def| moves(def, &walked.file.imports)) {
         return;
     }
     for kernel in launched {
