@@ -10,6 +10,7 @@ use super::trace::HostTensor;
 use super::value::Value;
 use super::view::{self, ViewError};
 use crate::diag::{self, Place};
+use crate::dtype::DType;
 use crate::shape;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, ParamKind};
@@ -253,6 +254,13 @@ impl<'m> Evaluator<'m> {
             let at = view::axis(i, tensor.shape.len()).map_err(|message| frame.raises(span, message))?;
             args.no_more(frame)?;
             return Ok(Value::Int(tensor.strides[at]));
+        }
+        // Halves that are held as integers (a module's `.to(dtype=…)` leaves these alone).
+        if let ("view", &[Value::DType(to @ (DType::F16 | DType::BF16))]) = (name, args.positional.as_slice())
+            && tensor.dtype == DType::I16
+        {
+            args.no_more(frame)?;
+            return Ok(Value::Tensor(HostTensor { dtype: to, ..tensor }));
         }
         let moved = self.movement(frame, &tensor, name, &args)?;
         args.no_more(frame)?;

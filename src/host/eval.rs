@@ -168,6 +168,11 @@ impl<'m> Evaluator<'m> {
                 let items = self.spread(frame, items)?;
                 return self.tuple(frame, items, e.span);
             }
+            // Of constants: what is prepared is the only place for lists.
+            ExprKind::List(items) if self.steps.is_some() => {
+                let items = self.spread(frame, items)?;
+                return self.tuple(frame, items, e.span);
+            }
             ExprKind::Unary(op, inner) => return self.unary(frame, *op, inner, e.span),
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(frame, a)?, self.expr(frame, b)?);

@@ -73,6 +73,17 @@ pub enum PrepareOp {
     Cat(Vec<usize>, usize),
     /// Elements before and after each axis.
     Pad(usize, Vec<(usize, usize)>, f64),
+    /// The bits of a 16-bit float as an integer.
+    Bits(usize),
+    /// `torch.tensor([…])`: elements, of which integers are exact up to 64 bits.
+    Constant(Vec<Number>),
+}
+
+/// An element of a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    Int(i64),
+    Float(f64),
 }
 
 /// What `module.prepare(weights)` computes and returns (a tensor, or a tuple of tensors).
@@ -186,6 +197,9 @@ impl<'m> Evaluator<'m> {
         }
         let raises = |message: String| frame.raises(span, message);
         match (name, args.positional.as_slice()) {
+            ("view", &[Value::DType(DType::I16)]) if matches!(dtype, DType::F16 | DType::BF16) => {
+                self.step(frame, PrepareOp::Bits(step), (DType::I16, shape), contiguous, span)
+            }
             ("view" | "reshape", sizes) => {
                 if name == "view" && !contiguous {
                     return Err(frame.unsupported(span, "`.view()` of a tensor that is not contiguous"));
@@ -236,6 +250,19 @@ impl<'m> Evaluator<'m> {
                 }
                 let op = if name == "sqrt" { PrepareOp::Sqrt(step) } else { PrepareOp::Rsqrt(step) };
                 self.step(frame, op, (dtype, shape), contiguous, span)
+            }
+            ("tensor", [Value::Tuple(items)]) => {
+                let numbers = items.iter().map(|item| match item {
+                    Value::Int(v) => Ok(Number::Int(*v)),
+                    Value::Float(v) => Ok(Number::Float(*v)),
+                    Value::Bool(v) => Ok(Number::Int(i64::from(*v))),
+                    _ => Err(outside()),
+                });
+                let numbers = numbers.collect::<diag::Result<Vec<Number>>>()?;
+                let dtype = self.dtype_argument(frame, &mut args)?.ok_or_else(outside)?;
+                args.no_more(frame)?;
+                let shape = Shape::from_slice(&[numbers.len()]);
+                self.step(frame, PrepareOp::Constant(numbers), (dtype, shape), true, span)
             }
             ("nn.Parameter", &[Value::Prepared(step)]) => {
                 args.take("requires_grad");

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::{Add, Div, Mul, Sub};
 
-use super::prepare::{Arithmetic, Operand, Prepare, PrepareOp, PrepareStep};
+use super::prepare::{Arithmetic, Number, Operand, Prepare, PrepareOp, PrepareStep};
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::shape::{self, Strides};
@@ -78,8 +78,10 @@ pub fn operands(op: &PrepareOp) -> Vec<usize> {
         | PrepareOp::Permute(at, _)
         | PrepareOp::Contiguous(at)
         | PrepareOp::To(at)
+        | PrepareOp::Bits(at)
         | PrepareOp::Pad(at, ..) => vec![*at],
         PrepareOp::Cat(parts, _) => parts.clone(),
+        PrepareOp::Constant(_) => Vec::new(),
     }
 }
 
@@ -130,6 +132,20 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             Tensor::new(step.ty.dtype, shape.clone(), values(*at).storage().clone())
         }
         PrepareOp::To(at) => cast(values(*at), step.ty.dtype).ok_or_else(|| refuse(step.ty.dtype))?,
+        PrepareOp::Bits(at) => {
+            let from = values(*at);
+            let bits = (0..from.len()).map(|i| bits16(from.dtype(), from.storage().get_f64(i)));
+            Tensor::new(step.ty.dtype, shape.clone(), Storage::I64(bits.collect()))
+        }
+        PrepareOp::Constant(numbers) => {
+            let storage = match Storage::zeros(step.ty.dtype.carrier(), 0) {
+                Storage::F64(_) => Storage::F64(numbers.iter().map(|n| step.ty.dtype.round(float(*n))).collect()),
+                Storage::F32(_) => Storage::F32(numbers.iter().map(|n| step.ty.dtype.round(float(*n)) as f32).collect()),
+                Storage::I64(_) => Storage::I64(numbers.iter().map(|n| step.ty.dtype.wrap(int(*n))).collect()),
+                Storage::Bool(_) => Storage::Bool(numbers.iter().map(|n| u8::from(float(*n) != 0.0)).collect()),
+            };
+            Tensor::new(step.ty.dtype, shape.clone(), storage)
+        }
         PrepareOp::Permute(at, order) => {
             let dense = shape::contiguous_strides(values(*at).shape());
             let strides: Strides = order.iter().map(|&i| dense[i]).collect();
@@ -162,6 +178,37 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
         }
     };
     Ok(result)
+}
+
+fn float(number: Number) -> f64 {
+    match number {
+        Number::Int(v) => v as f64,
+        Number::Float(v) => v,
+    }
+}
+
+fn int(number: Number) -> i64 {
+    match number {
+        Number::Int(v) => v,
+        Number::Float(v) => v as i64,
+    }
+}
+
+/// The bits of a 16-bit float as torch's int16.
+fn bits16(dtype: DType, value: f64) -> i64 {
+    let bits = match dtype {
+        DType::BF16 => half::bf16::from_f64(value).to_bits(),
+        _ => half::f16::from_f64(value).to_bits(),
+    };
+    i64::from(bits as i16)
+}
+
+/// The 16-bit float of torch's int16.
+pub fn float16(dtype: DType, bits: i64) -> f32 {
+    match dtype {
+        DType::BF16 => half::bf16::from_bits(bits as u16).to_f32(),
+        _ => half::f16::from_bits(bits as u16).to_f32(),
+    }
 }
 
 fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>>(op: Arithmetic, a: T, b: T) -> T {

@@ -1,0 +1,22 @@
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    """Rows of a matrix, scaled and shifted."""
+
+    def __init__(self, rows, columns):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(rows, columns))
+        self.shift = nn.Parameter(torch.rand(columns))
+
+    def forward(self, x):
+        return x * self.weight + self.shift
+
+
+def get_inputs():
+    return [torch.rand(6, 40)]
+
+
+def get_init_inputs():
+    return [6, 40]
