@@ -174,20 +174,18 @@ impl<'p> Lowering<'p> {
             _ => return self.custom(node, source, &outputs),
         };
         let base = outputs.first().map_or(source.node.as_str(), |name| name);
-        let mut site = Site::new(&mut self.builder, source.clone(), base);
-        let args = match arguments(node, schema, &mut self.scope, &mut site) {
+        // Views that are read anew stay in the graph whatever becomes of the node: their names hold them.
+        let mut reading = Site::new(&mut self.builder, source.clone(), base);
+        let args = match arguments(node, schema, &mut self.scope, &mut reading) {
             Ok(args) => args,
             Err(Missing::Wrong) => return outputs.iter().for_each(|name| self.scope.wrong(name)),
             Err(Missing::Refused(cause)) => {
                 self.unsupported.node(&codes::OP_UNSUPPORTED, format!("nodes behind {cause} cannot be decomposed"), &source.node);
                 return self.cut(node, &outputs, &source);
             }
-            Err(Missing::Failure(failure)) => {
-                let done = site.close();
-                done.undo(&mut self.builder);
-                return self.failed(node, failure, &outputs, &source);
-            }
+            Err(Missing::Failure(failure)) => return self.failed(node, failure, &outputs, &source),
         };
+        let site = Site::new(&mut self.builder, source.clone(), base);
         let used = outputs.iter().map(|name| self.used.contains(name)).collect();
         let mut call = Call { site, schema, args, used };
         let result = lower(&mut call).and_then(|outs| bind(outs, &mut call, &mut self.scope, &outputs, &self.used));
@@ -211,14 +209,17 @@ impl<'p> Lowering<'p> {
             self.unsupported.node(&codes::OP_UNSUPPORTED, message, &source.node);
             return self.cut(node, outputs, &source);
         };
-        let mut site = Site::new(&mut self.builder, source.clone(), outputs.first().copied().unwrap_or(&source.node));
+        let base = outputs.first().copied().unwrap_or(&source.node);
+        let mut reading = Site::new(&mut self.builder, source.clone(), base);
         let operands = node.inputs.iter().map(|input| match &input.arg {
             Argument::Tensor(name) => {
-                self.scope.read(name, &mut site).map_err(|_| Failure::unsupported("its operand is missing"))
+                self.scope.read(name, &mut reading).map_err(|_| Failure::unsupported("its operand is missing"))
             }
             _ => Err(Failure::unsupported(format!("argument `{}`: a formula has operands alone", input.name))),
         });
-        let result = operands.collect::<Result<Vec<_>, _>>().and_then(|operands| site.own(&own, &operands));
+        let operands = operands.collect::<Result<Vec<_>, _>>();
+        let mut site = Site::new(&mut self.builder, source.clone(), base);
+        let result = operands.and_then(|operands| site.own(&own, &operands));
         let result = match (result, outputs) {
             (Ok(operand), &[name]) => {
                 let operand = site.named(operand, name);
