@@ -24,10 +24,6 @@ pub enum Step {
     Permute(Vec<usize>),
     Slice(Vec<Part>),
     Broadcast(Shape),
-    /// The same elements.
-    Same,
-    /// One after the other.
-    Chain(Vec<Step>),
 }
 
 impl Step {
@@ -38,8 +34,6 @@ impl Step {
             Step::Permute(order) => site.permute(x, order),
             Step::Slice(parts) => site.slice(x, parts),
             Step::Broadcast(shape) => site.grown(x, shape),
-            Step::Same => Ok(x),
-            Step::Chain(steps) => steps.iter().try_fold(x, |x, step| step.take(site, x)),
         }
     }
 
@@ -57,10 +51,13 @@ impl Step {
             }
             Step::Slice(parts) => spliced(site, whole, new, parts),
             Step::Broadcast(_) => Err(Failure::unsupported("a write through an expanded tensor")),
-            Step::Same => Ok(new),
-            Step::Chain(steps) => put_all(site, steps, whole, new),
         }
     }
+}
+
+/// The elements of the view behind all steps.
+fn take_all(site: &mut Site, steps: &[Step], x: Operand) -> Result<Operand, Failure> {
+    steps.iter().try_fold(x, |x, step| step.take(site, x))
 }
 
 /// `whole` with the elements of the view behind all steps replaced by `new`.
@@ -131,12 +128,9 @@ impl Storages {
         Slot { storage: self.0.len() - 1, steps: Vec::new(), operand, version: 0 }
     }
 
-    /// A view of a name's elements.
-    pub fn view(&self, of: &Slot, step: Step, operand: Operand) -> Slot {
-        let mut steps = of.steps.clone();
-        if !matches!(step, Step::Same) {
-            steps.push(step);
-        }
+    /// A view of a name's elements; the same elements where there are no steps.
+    pub fn view(&self, of: &Slot, steps: Vec<Step>, operand: Operand) -> Slot {
+        let steps = of.steps.iter().cloned().chain(steps).collect();
         Slot { storage: of.storage, steps, operand, version: self.0[of.storage].version }
     }
 
@@ -144,7 +138,7 @@ impl Storages {
     pub fn read(&self, site: &mut Site, slot: &mut Slot) -> Result<Operand, Failure> {
         let storage = &self.0[slot.storage];
         if slot.version != storage.version {
-            slot.operand = slot.steps.iter().try_fold(storage.operand.clone(), |x, step| step.take(site, x))?;
+            slot.operand = take_all(site, &slot.steps, storage.operand.clone())?;
             slot.version = storage.version;
         }
         Ok(slot.operand.clone())
@@ -172,6 +166,6 @@ impl Call<'_> {
     pub fn viewed(&mut self, step: Step) -> Result<Outs, Failure> {
         let x = self.tensor_arg("self")?;
         let operand = step.take(self, x.operand)?;
-        Ok(vec![Out::View { operand, of: x.name, step }].into())
+        Ok(vec![Out::View { operand, of: x.name, steps: vec![step] }].into())
     }
 }

@@ -411,7 +411,7 @@ fn bind(outs: Outs, call: &mut Call, scope: &mut Scope, names: &[&str], used: &H
         };
         scope.write(&target.name, &mut call.site, new.clone())?;
         if let Some(name) = names.first() {
-            scope.view(name, &target.name, super::alias::Step::Same, new);
+            scope.view(name, &target.name, Vec::new(), new);
         }
         return Ok(());
     }
@@ -421,9 +421,9 @@ fn bind(outs: Outs, call: &mut Call, scope: &mut Scope, names: &[&str], used: &H
                 let operand = call.site.named(operand, name);
                 scope.define(name, operand);
             }
-            Out::View { operand, of, step } => {
+            Out::View { operand, of, steps } => {
                 let operand = call.site.named(operand, name);
-                scope.view(name, &of, step, operand);
+                scope.view(name, &of, steps, operand);
             }
             Out::Number(value) => scope.define_number(name, value),
             Out::Absent(what) if used.contains(name) => return Err(Failure::unsupported(what)),

@@ -37,11 +37,11 @@ impl Scope {
         self.entries.insert(name.to_owned(), Entry::Tensor(slot));
     }
 
-    /// A tensor that shares memory with another.
-    pub fn view(&mut self, name: &str, of: &str, step: Step, operand: Operand) {
+    /// A tensor that shares memory with another, and the steps that lead from that to it.
+    pub fn view(&mut self, name: &str, of: &str, steps: Vec<Step>, operand: Operand) {
         match self.entries.get(of) {
             Some(Entry::Tensor(slot)) => {
-                let slot = self.storages.view(slot, step, operand);
+                let slot = self.storages.view(slot, steps, operand);
                 self.entries.insert(name.to_owned(), Entry::Tensor(slot));
             }
             Some(Entry::Number(_) | Entry::Refused(_) | Entry::Wrong) | None => self.define(name, operand),

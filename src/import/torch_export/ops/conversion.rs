@@ -3,7 +3,6 @@
 use crate::dtype::DType;
 use crate::import::build::activation::converted;
 use crate::import::build::{Failure, Operand};
-use crate::import::torch_export::alias::Step;
 use crate::import::torch_export::call::{Call, Out, Outs};
 
 /// `x` in a type, `None` when it has it.
@@ -41,7 +40,7 @@ pub fn to_other(call: &mut Call) -> Result<Outs, Failure> {
 pub fn same(call: &mut Call) -> Result<Outs, Failure> {
     call.absorbed = Some(crate::import::Absorbed::Passed);
     let x = call.tensor_arg("self")?;
-    Ok(vec![Out::View { operand: x.operand, of: x.name, step: Step::Same }].into())
+    Ok(vec![Out::View { operand: x.operand, of: x.name, steps: Vec::new() }].into())
 }
 
 /// The same elements in memory of their own: clone, dropout in inference.
