@@ -17,7 +17,7 @@ use super::types::Types;
 use super::{labels, numbers, table};
 use crate::diag::{Class, Code, Diagnostic, codes};
 use crate::graph::{Source, ValueId};
-use crate::import::build::{Builder, Failure, Groups, Known, Operand, Site};
+use crate::import::build::{Builder, Done, Failure, Groups, Known, Operand, Site};
 use crate::import::{Binding, Imported, OwnOperator};
 use crate::shape::display;
 
@@ -40,9 +40,7 @@ struct Lowering<'p> {
 pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
     let graph = &program.graph_module.graph;
     let types = Types::bind(file, program, binding)?;
-    let reads = graph.nodes.iter().flat_map(|node| node.inputs.iter().map(|input| &input.arg)).chain(&graph.outputs);
-    let mut used = HashSet::new();
-    reads.for_each(|argument| tensor_names(argument, &mut |name| used.extend([name])));
+    let used = graph.reads().flat_map(Argument::tensors).collect();
     let names = graph.tensor_values.keys().cloned().collect();
     let mut lowering = Lowering {
         file,
@@ -60,26 +58,6 @@ pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding
         lowering.node(node, label);
     }
     lowering.outputs(program)
-}
-
-/// Every tensor that an argument names.
-fn tensor_names<'p>(argument: &'p Argument, each: &mut impl FnMut(&'p str)) {
-    match argument {
-        Argument::Tensor(name) => each(name),
-        Argument::Tensors(names) => names.iter().for_each(|name| each(name)),
-        Argument::OptionalTensors(names) => names.iter().flatten().for_each(|name| each(name)),
-        Argument::None
-        | Argument::Int(_)
-        | Argument::Ints(_)
-        | Argument::Float(_)
-        | Argument::Floats(_)
-        | Argument::Bool(_)
-        | Argument::Bools(_)
-        | Argument::String(_)
-        | Argument::Dtype(_)
-        | Argument::Placement
-        | Argument::Other(_) => {}
-    }
 }
 
 impl<'p> Lowering<'p> {
@@ -191,13 +169,7 @@ impl<'p> Lowering<'p> {
         let result = lower(&mut call).and_then(|outs| bind(outs, &mut call, &mut self.scope, &outputs, &self.used));
         let result = result.and_then(|()| check(&mut call.site, &mut self.scope, &self.types, &outputs));
         let done = call.site.close();
-        match result {
-            Ok(()) => done.keep(&mut self.builder, source),
-            Err(failure) => {
-                done.undo(&mut self.builder);
-                self.failed(node, failure, &outputs, &source);
-            }
-        }
+        self.end(node, done, result, &outputs, source);
     }
 
     /// A node of an operator that torch does not have: the user's own, or none.
@@ -230,13 +202,7 @@ impl<'p> Lowering<'p> {
             (Err(failure), _) => Err(failure),
         };
         let done = site.close();
-        match result {
-            Ok(()) => done.keep(&mut self.builder, source),
-            Err(failure) => {
-                done.undo(&mut self.builder);
-                self.failed(node, failure, outputs, &source);
-            }
-        }
+        self.end(node, done, result, outputs, source);
     }
 
     /// A node that computes with numbers.
@@ -248,6 +214,17 @@ impl<'p> Lowering<'p> {
                 let message = format!("{} of numbers that are not known", source.operator);
                 self.unsupported.node(&codes::OP_UNSUPPORTED, message, &source.node);
                 outputs.iter().for_each(|name| self.scope.refuse(name, &source.node));
+            }
+        }
+    }
+
+    /// Keeps what a node became; takes it back where the node failed.
+    fn end(&mut self, node: &Node, done: Done, result: Result<(), Failure>, outputs: &[&'p str], source: Source) {
+        match result {
+            Ok(()) => done.keep(&mut self.builder, source),
+            Err(failure) => {
+                done.undo(&mut self.builder);
+                self.failed(node, failure, outputs, &source);
             }
         }
     }
@@ -270,7 +247,7 @@ impl<'p> Lowering<'p> {
         let mut site = Site::new(&mut self.builder, source.clone(), &source.node);
         let mut read = Vec::new();
         for input in &node.inputs {
-            tensor_names(&input.arg, &mut |name| read.extend(self.scope.read(name, &mut site).ok()));
+            read.extend(input.arg.tensors().into_iter().filter_map(|name| self.scope.read(name, &mut site).ok()));
         }
         site.close().keep(&mut self.builder, source.clone());
         read.iter().for_each(|operand| self.builder.expose(operand));
@@ -354,7 +331,7 @@ fn outputs(node: &Node) -> Vec<&str> {
             | Argument::Bool(Symbolic::Name(name)) => {
                 names.push(name.as_str());
             }
-            other => tensor_names(other, &mut |name| names.push(name)),
+            other => names.extend(other.tensors()),
         }
     }
     names
