@@ -14,7 +14,7 @@ use super::program::{SymInt, TensorMeta};
 use crate::diag::{Diagnostic, codes};
 use crate::import::build::limits;
 use crate::shape::{self, Shape, display};
-use crate::tensor::{Tensor, lanes};
+use crate::tensor::{Storage, Tensor, lanes, strided};
 
 #[derive(Deserialize)]
 struct Config {
@@ -116,30 +116,17 @@ impl<'f> Payload<'f> {
             .iter()
             .zip(&strides)
             .try_fold(offset, |at, (&size, &stride)| at.checked_add(stride.checked_mul(i64::try_from(size - 1).ok()?)?));
-        let stored = bytes.len() / dtype.size();
-        if last.and_then(|last| usize::try_from(last).ok()).is_none_or(|last| last >= stored) || bytes.len() % dtype.size() != 0 {
+        let end = last.and_then(|last| usize::try_from(last).ok()?.checked_add(1)?.checked_mul(dtype.size()));
+        let Some(end) = end.filter(|&end| end <= bytes.len() && bytes.len() % dtype.size() == 0) else {
             let message = format!("it is {} of {dtype} from {offset} on, `{path}` has {} bytes", display(&sizes), bytes.len());
             return Err(wrong(message));
-        }
+        };
+        let stored = lanes::from_le_bytes(dtype, &bytes[offset as usize * dtype.size()..end]);
         if shape::is_contiguous(&sizes, &strides) {
-            let begin = offset as usize * dtype.size();
-            let own = &bytes[begin..begin + count * dtype.size()];
-            return Ok((Tensor::new(dtype, sizes, lanes::from_le_bytes(dtype, own)), place));
+            return Ok((Tensor::new(dtype, sizes, stored), place));
         }
-        let element = dtype.size();
-        let mut own = Vec::with_capacity(count * element);
-        let mut at = vec![0usize; sizes.len()];
-        for _ in 0..count {
-            let from = at.iter().zip(&strides).fold(offset as usize, |sum, (&i, &stride)| sum + i * stride as usize) * element;
-            own.extend_from_slice(&bytes[from..from + element]);
-            for axis in (0..at.len()).rev() {
-                at[axis] += 1;
-                if at[axis] < sizes[axis] {
-                    break;
-                }
-                at[axis] = 0;
-            }
-        }
-        Ok((Tensor::new(dtype, sizes, lanes::from_le_bytes(dtype, &own)), place))
+        let mut own = Storage::zeros(dtype.carrier(), count);
+        strided::copy(&sizes, (&mut own, 0, &shape::contiguous_strides(&sizes)), (&stored, &strides));
+        Ok((Tensor::new(dtype, sizes, own), place))
     }
 }
