@@ -20,6 +20,7 @@ use crate::graph::{Source, ValueId};
 use crate::import::build::{Builder, Done, Failure, Groups, Known, Operand, Site};
 use crate::import::{Binding, Imported, OwnOperator};
 use crate::shape::display;
+use crate::tensor::Tensor;
 
 /// The walk over the nodes.
 struct Lowering<'p> {
@@ -34,6 +35,13 @@ struct Lowering<'p> {
     unsupported: Groups,
     /// Buffers and inputs by the names that the program has for them: what a write changes.
     writable: Vec<(String, String)>,
+}
+
+/// A tensor of the archive that is read.
+struct Stored<'p> {
+    place: Place,
+    name: &'p str,
+    operand: Operand,
 }
 
 /// Lowers a program.
@@ -73,7 +81,7 @@ impl<'p> Lowering<'p> {
             let message = format!("the signature has {} inputs, the graph {}", specs.len(), graph.inputs.len());
             return self.error(&codes::MODEL_INVALID, message);
         }
-        let mut tied: HashMap<Place, Arc<Known>> = HashMap::new();
+        let mut stored = HashMap::new();
         for (spec, argument) in specs.iter().zip(&graph.inputs) {
             let Argument::Tensor(name) = argument else {
                 if let Err(what) = self.number(spec, argument) {
@@ -98,11 +106,7 @@ impl<'p> Lowering<'p> {
                     match payload.tensor(&own) {
                         Ok((tensor, place)) => {
                             let exact = tensor.len() <= 1 || !tensor.dtype().is_float() || spec.kind == "tensor_constant";
-                            let known = tied.entry(place).or_insert_with(|| {
-                                let name = self.builder.fresh(&own);
-                                Arc::new(Known { name, tensor: Arc::new(tensor), exact })
-                            });
-                            self.scope.define(name, Operand::Known(known.clone()));
+                            self.stored(name, &own, (tensor, exact), place, &mut stored);
                             if spec.kind == "buffer" {
                                 self.writable.push((name.clone(), own));
                             }
@@ -123,6 +127,28 @@ impl<'p> Lowering<'p> {
                 }
             }
         }
+    }
+
+    /// A tensor of the archive. It is the memory of another where it lies in the same place.
+    fn stored(
+        &mut self,
+        name: &'p str,
+        own: &str,
+        (tensor, exact): (Tensor, bool),
+        place: Place,
+        stored: &mut HashMap<String, Vec<Stored<'p>>>,
+    ) {
+        let others = stored.entry(place.path.clone()).or_default();
+        if let Some(first) = others.iter().find(|other| other.place == place) {
+            return self.scope.view(name, first.name, Vec::new(), first.operand.clone());
+        }
+        let known = Known { name: self.builder.fresh(own), tensor: Arc::new(tensor), exact };
+        let operand = Operand::Known(Arc::new(known));
+        self.scope.define(name, operand.clone());
+        for other in others.iter().filter(|other| other.place.meets(&place)) {
+            self.scope.overlap(name, other.name);
+        }
+        others.push(Stored { place, name, operand });
     }
 
     /// An input that is no tensor: a number that the example had.
@@ -242,7 +268,7 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    /// Cuts a node out: what it reads leaves the graph, what it computes enters it.
+    /// Cuts a node out: what it reads leaves the graph, what it computes enters it, what it writes is lost.
     fn cut(&mut self, node: &Node, outputs: &[&'p str], source: &Source) {
         let mut site = Site::new(&mut self.builder, source.clone(), &source.node);
         let mut read = Vec::new();
@@ -251,6 +277,7 @@ impl<'p> Lowering<'p> {
         }
         site.close().keep(&mut self.builder, source.clone());
         read.iter().for_each(|operand| self.builder.expose(operand));
+        written(node).for_each(|name| self.scope.lose(name, &source.node));
         for &name in outputs.iter().filter(|name| self.used.contains(*name)) {
             let ty = self.types.of(name).ok().filter(|ty| !ty.shape.contains(&0));
             match ty.and_then(|ty| self.builder.enter(name, ty)) {
@@ -337,6 +364,17 @@ fn outputs(node: &Node) -> Vec<&str> {
     names
 }
 
+/// The tensors that a node writes. Of an operator without a signature, its name says whether it writes `self`.
+fn written(node: &Node) -> impl Iterator<Item = &str> {
+    let (operator, _) = table::operator(&node.target);
+    let schema = operator.and_then(schema::find);
+    let is_written = move |name: &str| match schema {
+        Some(schema) => schema.parameters.iter().any(|p| p.written && p.name == name),
+        None => name == "self" && operator.is_some_and(table::is_in_place),
+    };
+    node.inputs.iter().filter(move |input| is_written(&input.name)).flat_map(|input| input.arg.tensors())
+}
+
 /// The arguments in the order of the schema's parameters, defaults filled in.
 fn arguments(node: &Node, schema: &Schema, scope: &mut Scope, site: &mut Site) -> Result<Vec<Arg>, Missing> {
     let wrong = |message: String| Missing::Failure(Failure::invalid(message));
@@ -386,12 +424,15 @@ fn bind(outs: Outs, call: &mut Call, scope: &mut Scope, names: &[&str], used: &H
             Some(name) => call.site.named(new.clone(), name),
             None => new.clone(),
         };
+        scope.writable(&target.name)?;
         scope.write(&target.name, &mut call.site, new.clone())?;
         if let Some(name) = names.first() {
             scope.view(name, &target.name, Vec::new(), new);
         }
         return Ok(());
     }
+    // All of it or nothing: a write that fails must not leave one behind that is taken back.
+    writes.iter().try_for_each(|(name, _)| scope.writable(name))?;
     for (out, &name) in outs.into_iter().zip(names) {
         match out {
             Out::Value(operand) => {

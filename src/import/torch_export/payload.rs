@@ -5,6 +5,7 @@
 //! refused, since to unpickle is to run code; a storage of zero bytes stands for zeros.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 
@@ -12,6 +13,7 @@ use super::archive::{Archive, damaged};
 use super::dtypes::dtype;
 use super::program::{SymInt, TensorMeta};
 use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
 use crate::import::build::limits;
 use crate::shape::{self, Shape, display};
 use crate::tensor::{Storage, Tensor, lanes, strided};
@@ -38,13 +40,33 @@ pub struct Payload<'f> {
     constants: BTreeMap<String, Entry>,
 }
 
-/// A tensor's storage and how it lies there: equal for tensors that are tied.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// A tensor's storage and how it lies there, in elements: equal for tensors that are tied.
+#[derive(PartialEq, Eq)]
 pub struct Place {
     pub path: String,
-    pub sizes: Shape,
-    pub strides: Vec<i64>,
-    pub offset: i64,
+    dtype: DType,
+    sizes: Shape,
+    strides: Vec<i64>,
+    offset: i64,
+}
+
+impl Place {
+    /// Whether the stretches of one storage that two tensors span meet; those of a tensor's even and odd columns do.
+    pub fn meets(&self, other: &Place) -> bool {
+        let (own, other_span) = (self.span(), other.span());
+        self.path == other.path && own.start < other_span.end && other_span.start < own.end
+    }
+
+    /// From the first byte to behind the last.
+    fn span(&self) -> Range<i64> {
+        if self.sizes.contains(&0) {
+            return 0..0;
+        }
+        let element = self.dtype.size() as i64;
+        let steps = self.sizes.iter().zip(&self.strides).map(|(&size, stride)| stride.saturating_mul(size as i64 - 1));
+        let last = steps.fold(self.offset, i64::saturating_add);
+        self.offset.saturating_mul(element)..last.saturating_add(1).saturating_mul(element)
+    }
 }
 
 const WEIGHTS: &str = "data/weights";
@@ -107,7 +129,7 @@ impl<'f> Payload<'f> {
         }
         let count = shape::numel(&sizes).ok_or_else(|| wrong(format!("{} is larger than memory", display(&sizes))))?;
         let path = format!("{folder}/{}", entry.path_name);
-        let place = Place { path: path.clone(), sizes: sizes.clone(), strides: strides.clone(), offset };
+        let place = Place { path: path.clone(), dtype, sizes: sizes.clone(), strides: strides.clone(), offset };
         let bytes = self.archive.get(&path).ok_or_else(|| wrong(format!("its elements, `{path}`, are not in the archive")))?;
         if count == 0 || bytes.is_empty() {
             return Ok((Tensor::zeros(dtype, sizes), place));

@@ -103,3 +103,45 @@ fn a_view_that_is_read_anew_outlives_the_node_that_reads_it() {
     ];
     Program { buffers: &[], nodes: &nodes, outputs: &["y", "v"] }.gives(expect![[""]]);
 }
+
+fn add_(name: &str) -> Json {
+    node("add_.Tensor", &[("self", tensor(name)), ("other", tensor("x"))], "added")
+}
+
+fn relu(name: &str) -> Json {
+    node("relu.default", &[("self", tensor(name))], "y")
+}
+
+#[test]
+fn a_write_through_one_tied_tensor_is_seen_by_the_other() {
+    let buffers = [("a", meta(&[2, 4])), ("b", meta(&[2, 4]))];
+    Program { buffers: &buffers, nodes: &[add_("a"), relu("b")], outputs: &["y"] }.gives(expect![[""]]);
+}
+
+/// The other is a transpose of it; nobody reads either behind the write.
+#[test]
+fn a_write_to_memory_that_is_shared_in_another_way_is_refused() {
+    let buffers = [("a", meta(&[2, 4])), ("turned", placed(&[4, 2], &[1, 4], 0))];
+    Program { buffers: &buffers, nodes: &[add_("a"), relu("turned")], outputs: &["y"] }.gives(expect![[""]]);
+    let reads = [node("add.Tensor", &[("self", tensor("a")), ("other", tensor("x"))], "added"), relu("turned")];
+    Program { buffers: &buffers, nodes: &reads, outputs: &["added", "y"] }.gives(expect![[""]]);
+}
+
+#[test]
+fn parts_of_one_storage_that_do_not_meet_are_written_apart() {
+    let buffers = [("a", meta(&[4])), ("b", placed(&[4], &[1], 4))];
+    let add = node("add_.Tensor", &[("self", tensor("a")), ("other", tensor("b"))], "added");
+    Program { buffers: &buffers, nodes: &[add, relu("a")], outputs: &["y"] }.gives(expect![[""]]);
+}
+
+/// The elements of `x` and of its views are not known once the node is cut out.
+#[test]
+fn what_a_node_writes_that_is_cut_out_is_lost() {
+    let view = node("view.default", &[("self", tensor("x")), ("size", ints(&[4, 2]))], "v");
+    let inputs = [("self", tensor("x")), ("other", json!({"as_float": 2.0}))];
+    let nodes = [view.clone(), node("remainder_.Scalar", &inputs, "rest"), relu("v")];
+    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[""]]);
+    // Not in the table of signatures: its name says that it writes.
+    let nodes = [view, node("cauchy_.default", &[("self", tensor("x"))], "drawn"), relu("v")];
+    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[""]]);
+}
