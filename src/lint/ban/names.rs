@@ -20,12 +20,7 @@ impl<'a> Walker<'a> {
         let function = self.file.functions.get(name).map(|def| Value::Function(def, None));
         let class = self.file.classes.get_key_value(name).map(|(class, _)| Value::Class(class));
         let defined: Vec<Value<'a>> = [kernel, function, class].into_iter().flatten().collect();
-        if let Some(value) = self.file.globals.get(name).copied().filter(|_| !self.evaluating.contains(name)) {
-            self.evaluating.insert(name);
-            self.muted += 1;
-            let value = self.eval(value, &mut Scope::default());
-            self.muted -= 1;
-            self.evaluating.remove(name);
+        if let Some(value) = self.file.globals.get(name).copied().and_then(|value| self.bound(value)) {
             // A definition that is bound again may be either.
             return defined.into_iter().fold(value, Value::join);
         }
@@ -67,6 +62,12 @@ impl<'a> Walker<'a> {
                 let found = bases.iter().skip(1).find_map(|base| self.file.method(base, name));
                 found.map_or(Value::Unknown, |(_, def)| Value::Function(def, Some(class)))
             }
+            Value::List(_) if matches!(name, "get" | "pop" | "setdefault") => Value::Gives(Box::new(value.element())),
+            Value::List(_) if matches!(name, "values" | "copy") => Value::Gives(Box::new(value.clone())),
+            Value::List(_) if name == "items" => {
+                let pair = Value::List(vec![Value::Number, value.element()]);
+                Value::Gives(Box::new(Value::List(vec![pair])))
+            }
             Value::Number if name != "item" => Value::Number,
             _ => Value::Unknown,
         }
@@ -74,13 +75,20 @@ impl<'a> Walker<'a> {
 
     fn class_field(&mut self, class: &str, name: &str) -> Value<'a> {
         let lineage = self.file.lineage(class);
-        let Some(value) = lineage.iter().find_map(|c| self.file.classes[c].fields.get(name).copied()) else {
-            return Value::Unknown;
-        };
+        let value = lineage.iter().find_map(|c| self.file.classes[c].fields.get(name).copied());
+        value.and_then(|value| self.bound(value)).unwrap_or(Value::Unknown)
+    }
+
+    /// What a name of the module or a field of a class is bound to; `None` while that is being found out.
+    fn bound(&mut self, expr: &'a Expr) -> Option<Value<'a>> {
+        if !self.evaluating.insert(expr) {
+            return None;
+        }
         self.muted += 1;
-        let value = self.eval(value, &mut Scope::default());
+        let value = self.eval(expr, &mut Scope::default());
         self.muted -= 1;
-        value
+        self.evaluating.remove(&std::ptr::from_ref(expr));
+        Some(value)
     }
 
     fn member(&mut self, class: &'a str, name: &str) -> Value<'a> {

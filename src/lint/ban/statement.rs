@@ -13,6 +13,10 @@ impl<'a> Walker<'a> {
     }
 
     fn stmt(&mut self, stmt: &'a Stmt, scope: &mut Scope<'a>) {
+        // Loops inside loops run many times without an expression between them.
+        if !self.step(stmt.span, 0) {
+            return;
+        }
         match &stmt.kind {
             StmtKind::Import(names) => {
                 for (path, alias) in names {
@@ -45,6 +49,7 @@ impl<'a> Walker<'a> {
             StmtKind::Expr(e) => drop(self.eval(e, scope)),
             StmtKind::If { test, body, orelse } => {
                 self.eval(test, scope);
+                self.step(stmt.span, scope.parts());
                 let before = scope.names.clone();
                 self.block(body, scope);
                 let after = std::mem::replace(&mut scope.names, before);

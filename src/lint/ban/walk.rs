@@ -1,6 +1,8 @@
 //! Follows forward: expressions by the values of names. Statements are in `statement`, names in `names`, calls in `call`.
 //!
-//! Recursion is cut where a function is entered again, and a budget of steps ends what is too long (F012).
+//! Recursion is cut where a function is entered again. A budget of steps, in which large values count more, ends what is
+//! too long; so do bounds on nesting and on the parts of a value. What is not followed is told (F012), also where it is
+//! met in code that reports nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +14,12 @@ use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, FStringPart, FunctionDef, Module, Param, UnaryOp};
 
 const STEPS: usize = 200_000;
+/// Parts of a value that cost a step when they are copied.
+const PARTS_A_STEP: usize = 8;
+/// Parts of one value.
+const LARGE: usize = 1000;
+/// Expressions inside one another, those of the functions on the way counted.
+const DEEP: usize = 500;
 
 pub struct Walker<'a> {
     pub file: File<'a>,
@@ -23,9 +31,12 @@ pub struct Walker<'a> {
     pub entered: Vec<*const FunctionDef>,
     /// Above 0: what is evaluated is not run by forward.
     pub muted: usize,
-    pub steps: usize,
+    steps: usize,
+    /// Expressions that are evaluated now.
+    deep: usize,
     pub fields: BTreeMap<&'a str, BTreeMap<String, Value<'a>>>,
-    pub evaluating: BTreeSet<&'a str>,
+    /// Values of names and of class fields that are evaluated now.
+    pub evaluating: BTreeSet<*const Expr>,
 }
 
 /// Names of one function that is entered, and what it returns.
@@ -34,6 +45,13 @@ pub struct Scope<'a> {
     pub names: BTreeMap<String, Value<'a>>,
     pub class: Option<&'a str>,
     pub returned: Vec<Value<'a>>,
+}
+
+impl Scope<'_> {
+    /// How much is copied with its names.
+    pub fn parts(&self) -> usize {
+        self.names.values().map(Value::parts).sum()
+    }
 }
 
 pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
@@ -46,6 +64,7 @@ pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
         entered: Vec::new(),
         muted: 0,
         steps: 0,
+        deep: 0,
         fields: BTreeMap::new(),
         evaluating: BTreeSet::new(),
     };
@@ -82,14 +101,48 @@ impl<'a> Walker<'a> {
         }
     }
 
+    /// Says that something is not followed, whoever asks for it.
+    fn give_up(&mut self, span: Span, why: &str) {
+        self.events.push(Event { span, kind: Kind::Unread(why.to_owned()), way: self.way.clone() });
+    }
+
+    /// Whether the budget is spent.
+    fn is_over(&self) -> bool {
+        self.steps > STEPS
+    }
+
+    /// Takes a step, and more for parts that are copied; `false` when there are none left.
+    pub fn step(&mut self, span: Span, parts: usize) -> bool {
+        let was_over = self.is_over();
+        self.steps += 1 + parts / PARTS_A_STEP;
+        if self.is_over() && !was_over {
+            self.give_up(span, "forward is too long to be followed further");
+        }
+        !self.is_over()
+    }
+
+    /// The value of an expression; not known where it cannot be followed.
     pub fn eval(&mut self, expr: &'a Expr, scope: &mut Scope<'a>) -> Value<'a> {
-        self.steps += 1;
-        if self.steps > STEPS {
-            if self.steps == STEPS + 1 {
-                self.event(expr.span, Kind::Unread("forward is too long to be followed further".to_owned()));
-            }
+        if self.is_over() {
             return Value::Unknown;
         }
+        if self.deep == DEEP {
+            self.give_up(expr.span, "forward is nested too deeply to be followed");
+            return Value::Unknown;
+        }
+        self.deep += 1;
+        let value = self.expression(expr, scope);
+        self.deep -= 1;
+        let parts = value.parts();
+        self.step(expr.span, parts);
+        if parts > LARGE {
+            self.give_up(expr.span, "a value has too many parts to be followed");
+            return Value::Unknown;
+        }
+        value
+    }
+
+    fn expression(&mut self, expr: &'a Expr, scope: &mut Scope<'a>) -> Value<'a> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, scope),
             ExprKind::Int(_) | ExprKind::BigInt(_) | ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Bool(_) => Value::Number,
