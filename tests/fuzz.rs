@@ -5,6 +5,8 @@
 //! --release --test fuzz -- --test-threads=1 --nocapture` goes on with further seeds for so long, shared by all targets;
 //! `FUZZ_FROM=N` begins with batch N: starts of runs side by side lie far apart (0, 1000000, …).
 
+#[path = "fuzz/ban.rs"]
+mod ban;
 #[path = "fuzz/choices.rs"]
 mod choices;
 #[path = "fuzz/data.rs"]

@@ -20,15 +20,23 @@ use crate::graph::{Graph, Source, ValueId};
 pub use binding::Binding;
 pub use own::OwnOperator;
 
-/// Reads a model file: an archive of torch.export by its extension `.pt2`, else ONNX.
+/// Whether a file is an archive of torch.export, by its extension; the others are ONNX.
+fn is_archive(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pt2"))
+}
+
+/// Reads a model file.
 pub fn load(path: &Path, binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
-    let is_archive = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pt2"));
-    if is_archive { torch_export::load(path, binding) } else { onnx::load(path, binding) }
+    if is_archive(path) { torch_export::load(path, binding) } else { onnx::load(path, binding) }
 }
 
 /// Reads a model from memory; `name` is the file's name for messages.
 pub fn from_bytes(name: &str, bytes: &[u8], binding: &Binding) -> Result<Imported, Vec<Diagnostic>> {
-    if name.ends_with(".pt2") { torch_export::from_bytes(name, bytes, binding) } else { onnx::from_bytes(name, bytes, binding) }
+    if is_archive(Path::new(name)) {
+        torch_export::from_bytes(name, bytes, binding)
+    } else {
+        onnx::from_bytes(name, bytes, binding)
+    }
 }
 
 /// What importing a model gives.

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::diag::render::render;
-use crate::emit::manifest::{FORMAT, digest};
+use crate::emit::manifest::FORMAT;
+use crate::source::files::digest;
 
 fn suite(kernel: &str) -> Files {
     let mut files = Files::new();

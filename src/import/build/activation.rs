@@ -1,15 +1,12 @@
-//! Activation functions of one element x as expressions. Constants are the caller's: formats differ in them.
+//! Activation functions of one element x as expressions, those that several formats have. Constants are the caller's:
+//! formats differ in them.
 //!
 //! | function | formula |
 //! | --- | --- |
 //! | rectified | x < 0 ? negative : x (keeps NaN, which max(x, 0) may drop) |
 //! | elu | x < 0 ? α·(eˣ − 1) : x |
-//! | selu | x > 0 ? γ·x : γ·(α·eˣ − α) |
 //! | celu | max(0, x) + min(0, α·(e^(x/α) − 1)) |
-//! | hard | max(0, min(1, α·x + β)) |
 //! | softplus | ln(1 + eˣ), computed as max(x, 0) + ln(1 + e^−abs(x)), which does not overflow |
-//! | softsign | x / (1 + abs(x)) |
-//! | mish | x · tanh(softplus(x)) |
 //! | gelu | x/2 · (1 + erf(x/√2)); by tanh: x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))) |
 //! | swish | x · sigmoid(α·x) |
 
@@ -45,27 +42,11 @@ pub fn leaky_relu(b: &mut ExprBuilder, x: ExprId, alpha: f64) -> ExprId {
     rectified(b, x, negative)
 }
 
-pub fn thresholded(b: &mut ExprBuilder, x: ExprId, threshold: f64, value: f64) -> ExprId {
-    let (value, threshold) = (number(b, value, x), number(b, threshold, x));
-    let above = b.compare(Compare::Gt, x, threshold);
-    b.select(above, x, value)
-}
-
 pub fn elu(b: &mut ExprBuilder, x: ExprId, alpha: f64) -> ExprId {
     let power = b.unary(Unary::Exp, x);
     let negative = shifted(b, power, -1.0);
     let negative = scaled(b, negative, alpha);
     rectified(b, x, negative)
-}
-
-pub fn selu(b: &mut ExprBuilder, x: ExprId, alpha: f64, gamma: f64) -> ExprId {
-    let power = b.unary(Unary::Exp, x);
-    let negative = scaled(b, power, alpha);
-    let negative = shifted(b, negative, -alpha);
-    let zero = number(b, 0.0, x);
-    let above = b.compare(Compare::Gt, x, zero);
-    let either = b.select(above, x, negative);
-    scaled(b, either, gamma)
 }
 
 pub fn celu(b: &mut ExprBuilder, x: ExprId, alpha: f64) -> ExprId {
@@ -78,19 +59,6 @@ pub fn celu(b: &mut ExprBuilder, x: ExprId, alpha: f64) -> ExprId {
     b.binary(Binary::Add, positive, negative)
 }
 
-pub fn hard(b: &mut ExprBuilder, x: ExprId, alpha: f64, beta: f64) -> ExprId {
-    let line = scaled(b, x, alpha);
-    let line = shifted(b, line, beta);
-    let (zero, one) = (number(b, 0.0, x), number(b, 1.0, x));
-    let capped = b.binary(Binary::MinNan, line, one);
-    b.binary(Binary::MaxNan, capped, zero)
-}
-
-pub fn hard_swish(b: &mut ExprBuilder, x: ExprId) -> ExprId {
-    let gate = hard(b, x, 1.0 / 6.0, 0.5);
-    b.binary(Binary::Mul, x, gate)
-}
-
 pub fn softplus(b: &mut ExprBuilder, x: ExprId) -> ExprId {
     let zero = number(b, 0.0, x);
     let positive = b.binary(Binary::MaxNan, x, zero);
@@ -100,18 +68,6 @@ pub fn softplus(b: &mut ExprBuilder, x: ExprId) -> ExprId {
     let sum = shifted(b, power, 1.0);
     let log = b.unary(Unary::Log, sum);
     b.binary(Binary::Add, positive, log)
-}
-
-pub fn softsign(b: &mut ExprBuilder, x: ExprId) -> ExprId {
-    let size = b.unary(Unary::Abs, x);
-    let divisor = shifted(b, size, 1.0);
-    b.binary(Binary::Div, x, divisor)
-}
-
-pub fn mish(b: &mut ExprBuilder, x: ExprId) -> ExprId {
-    let soft = softplus(b, x);
-    let gate = b.unary(Unary::Tanh, soft);
-    b.binary(Binary::Mul, x, gate)
 }
 
 pub fn gelu(b: &mut ExprBuilder, x: ExprId, by_tanh: bool) -> ExprId {

@@ -21,4 +21,4 @@ pub mod symbol;
 pub(super) use builder::Builder;
 pub(super) use operand::{Failure, Known, Operand};
 pub(super) use report::{Groups, NAMED, shorten};
-pub(super) use site::Site;
+pub(super) use site::{Done, Site};

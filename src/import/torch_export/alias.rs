@@ -5,8 +5,14 @@
 //! into the storage's current value, step by step backwards, and counts the storage's version; a name whose version
 //! is old takes the steps again when it is next read.
 //!
+//! Tensors of the archive that lie in one place are one storage. Where they share memory in another way (a part, a
+//! transpose, another element type), each has a storage of its own, and a write to either is refused by name. What a
+//! node writes that is not lowered is *lost*: nobody reads there any more.
+//!
 //! Not caught: whether torch's `reshape` copied (it does when strides cannot express the result). Where a write goes
-//! through one, the operand is taken to be shared, as it is for operands without gaps.
+//! through one, the operand is taken to be shared, as it is for operands without gaps. Nor inputs that share memory,
+//! or a constant that shares a parameter's, since the archive does not say so; nor what an operator writes that torch
+//! does not have.
 
 use super::call::{Call, Out, Outs};
 use crate::dtype::DType;
@@ -24,10 +30,6 @@ pub enum Step {
     Permute(Vec<usize>),
     Slice(Vec<Part>),
     Broadcast(Shape),
-    /// The same elements.
-    Same,
-    /// One after the other.
-    Chain(Vec<Step>),
 }
 
 impl Step {
@@ -38,8 +40,6 @@ impl Step {
             Step::Permute(order) => site.permute(x, order),
             Step::Slice(parts) => site.slice(x, parts),
             Step::Broadcast(shape) => site.grown(x, shape),
-            Step::Same => Ok(x),
-            Step::Chain(steps) => steps.iter().try_fold(x, |x, step| step.take(site, x)),
         }
     }
 
@@ -56,11 +56,23 @@ impl Step {
                 site.permute(new, &back)
             }
             Step::Slice(parts) => spliced(site, whole, new, parts),
-            Step::Broadcast(_) => Err(Failure::unsupported("a write through an expanded tensor")),
-            Step::Same => Ok(new),
-            Step::Chain(steps) => put_all(site, steps, whole, new),
+            Step::Broadcast(_) => Err(expanded()),
         }
     }
+
+    /// Whether [`put`](Step::put) is offered.
+    fn writable(&self) -> Result<(), Failure> {
+        match self {
+            Step::Reshape(_) | Step::Permute(_) => Ok(()),
+            Step::Slice(parts) => contiguous(parts),
+            Step::Broadcast(_) => Err(expanded()),
+        }
+    }
+}
+
+/// The elements of the view behind all steps.
+fn take_all(site: &mut Site, steps: &[Step], x: Operand) -> Result<Operand, Failure> {
+    steps.iter().try_fold(x, |x, step| step.take(site, x))
 }
 
 /// `whole` with the elements of the view behind all steps replaced by `new`.
@@ -74,11 +86,20 @@ fn put_all(site: &mut Site, steps: &[Step], whole: Operand, new: Operand) -> Res
     backwards.try_fold(new, |new, (step, whole)| step.put(site, whole, new))
 }
 
+fn expanded() -> Failure {
+    Failure::unsupported("a write through an expanded tensor")
+}
+
+fn contiguous(parts: &[Part]) -> Result<(), Failure> {
+    match parts.iter().all(|part| part.step == 1) {
+        true => Ok(()),
+        false => Err(Failure::unsupported("a write through a slice with a step")),
+    }
+}
+
 /// A Map over the whole tensor that reads the new elements where the coordinate lies in the parts.
 fn spliced(site: &mut Site, whole: Operand, new: Operand, parts: &[Part]) -> Result<Operand, Failure> {
-    if parts.iter().any(|part| part.step != 1) {
-        return Err(Failure::unsupported("a write through a slice with a step"));
-    }
+    contiguous(parts)?;
     let (ty, shape) = (site.ty(&whole), site.shape(&whole));
     let read = |input, index, oob| Access { input, index, oob };
     let old = read(0, (0..shape.len()).map(Index::Dim).collect(), OutOfBounds::InBounds);
@@ -122,21 +143,22 @@ pub struct Storages(Vec<Storage>);
 struct Storage {
     operand: Operand,
     version: u32,
+    /// Other storages that are partly the same memory, and a name of each.
+    overlaps: Vec<(usize, String)>,
+    /// The node that wrote there what is not known.
+    lost: Option<String>,
 }
 
 impl Storages {
     /// Memory of its own.
     pub fn fresh(&mut self, operand: Operand) -> Slot {
-        self.0.push(Storage { operand: operand.clone(), version: 0 });
+        self.0.push(Storage { operand: operand.clone(), version: 0, overlaps: Vec::new(), lost: None });
         Slot { storage: self.0.len() - 1, steps: Vec::new(), operand, version: 0 }
     }
 
-    /// A view of a name's elements.
-    pub fn view(&self, of: &Slot, step: Step, operand: Operand) -> Slot {
-        let mut steps = of.steps.clone();
-        if !matches!(step, Step::Same) {
-            steps.push(step);
-        }
+    /// A view of a name's elements; the same elements where there are no steps.
+    pub fn view(&self, of: &Slot, steps: Vec<Step>, operand: Operand) -> Slot {
+        let steps = of.steps.iter().cloned().chain(steps).collect();
         Slot { storage: of.storage, steps, operand, version: self.0[of.storage].version }
     }
 
@@ -144,10 +166,37 @@ impl Storages {
     pub fn read(&self, site: &mut Site, slot: &mut Slot) -> Result<Operand, Failure> {
         let storage = &self.0[slot.storage];
         if slot.version != storage.version {
-            slot.operand = slot.steps.iter().try_fold(storage.operand.clone(), |x, step| step.take(site, x))?;
+            slot.operand = take_all(site, &slot.steps, storage.operand.clone())?;
             slot.version = storage.version;
         }
         Ok(slot.operand.clone())
+    }
+
+    /// Says that two storages are partly the same memory.
+    pub fn overlap(&mut self, (a, a_name): (&Slot, &str), (b, b_name): (&Slot, &str)) {
+        self.0[a.storage].overlaps.push((b.storage, b_name.to_owned()));
+        self.0[b.storage].overlaps.push((a.storage, a_name.to_owned()));
+    }
+
+    /// Says that a node wrote there what is not known.
+    pub fn lose(&mut self, slot: &Slot, node: &str) {
+        let overlaps = self.0[slot.storage].overlaps.iter().map(|(other, _)| *other);
+        for storage in overlaps.chain([slot.storage]).collect::<Vec<_>>() {
+            self.0[storage].lost = Some(node.to_owned());
+        }
+    }
+
+    /// The node that wrote there what is not known.
+    pub fn lost(&self, slot: &Slot) -> Option<&str> {
+        self.0[slot.storage].lost.as_deref()
+    }
+
+    /// Whether a name's elements can be written.
+    pub fn writable(&self, slot: &Slot) -> Result<(), Failure> {
+        if let Some((_, other)) = self.0[slot.storage].overlaps.first() {
+            return Err(Failure::unsupported(format!("a write to memory that `{other}` shares in another way")));
+        }
+        slot.steps.iter().try_for_each(Step::writable)
     }
 
     /// Writes all elements of a name.
@@ -160,10 +209,10 @@ impl Storages {
         Ok(())
     }
 
-    /// The elements of the whole storage behind a name, when something wrote there.
+    /// The elements of the whole storage behind a name, when something wrote there and they are known.
     pub fn written(&self, slot: &Slot) -> Option<Operand> {
         let storage = &self.0[slot.storage];
-        (storage.version > 0).then(|| storage.operand.clone())
+        (storage.version > 0 && storage.lost.is_none()).then(|| storage.operand.clone())
     }
 }
 
@@ -172,6 +221,6 @@ impl Call<'_> {
     pub fn viewed(&mut self, step: Step) -> Result<Outs, Failure> {
         let x = self.tensor_arg("self")?;
         let operand = step.take(self, x.operand)?;
-        Ok(vec![Out::View { operand, of: x.name, step }].into())
+        Ok(vec![Out::View { operand, of: x.name, steps: vec![step] }].into())
     }
 }

@@ -1,9 +1,10 @@
 //! A node's arguments by the names of its operator's signature, defaults filled in.
 
+use super::program::Node;
+use super::schema::{Kind, Schema};
+use super::scope::{Missing, Scope};
 use crate::dtype::DType;
-use crate::import::build::Operand;
-
-use super::schema::Kind;
+use crate::import::build::{Failure, Operand, Site};
 
 /// One argument, once the names in it are looked up.
 #[derive(Clone, Debug)]
@@ -61,6 +62,31 @@ impl Arg {
             _ => None,
         }
     }
+}
+
+/// The arguments in the order of the schema's parameters, defaults filled in.
+pub fn arguments(node: &Node, schema: &Schema, scope: &mut Scope, site: &mut Site) -> Result<Vec<Arg>, Missing> {
+    let wrong = |message: String| Missing::Failure(Failure::invalid(message));
+    for input in &node.inputs {
+        if !schema.parameters.iter().any(|p| p.name == input.name) {
+            return Err(wrong(format!("`{}` is no argument of {}", input.name, schema.name)));
+        }
+    }
+    let mut args = Vec::new();
+    for parameter in &schema.parameters {
+        args.push(match node.inputs.iter().find(|input| input.name == parameter.name) {
+            Some(input) => {
+                let arg = scope.argument(&input.arg, site)?;
+                arg.fitted(parameter.kind, parameter.length)
+                    .ok_or_else(|| wrong(format!("argument `{}` of {} is of another kind", parameter.name, schema.name)))?
+            }
+            None => match &parameter.default {
+                Some(default) => default.clone(),
+                None => return Err(wrong(format!("argument `{}` of {} is missing", parameter.name, schema.name))),
+            },
+        });
+    }
+    Ok(args)
 }
 
 /// Numbers and lists of them are compared; a tensor is equal to nothing.

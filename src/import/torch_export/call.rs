@@ -31,11 +31,12 @@ impl From<Vec<Out>> for Outs {
 
 pub enum Out {
     Value(Operand),
-    /// It shares memory with the tensor `of`.
+    /// It shares memory with the tensor `of`, whose elements become its own by the steps; by none where they are the
+    /// same.
     View {
         operand: Operand,
         of: String,
-        step: Step,
+        steps: Vec<Step>,
     },
     /// A number, not a tensor.
     Number(Arg),

@@ -5,6 +5,7 @@
 //! refused, since to unpickle is to run code; a storage of zero bytes stands for zeros.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Deserialize;
 
@@ -12,9 +13,10 @@ use super::archive::{Archive, damaged};
 use super::dtypes::dtype;
 use super::program::{SymInt, TensorMeta};
 use crate::diag::{Diagnostic, codes};
+use crate::dtype::DType;
 use crate::import::build::limits;
 use crate::shape::{self, Shape, display};
-use crate::tensor::{Tensor, lanes};
+use crate::tensor::{Storage, Tensor, lanes, strided};
 
 #[derive(Deserialize)]
 struct Config {
@@ -38,13 +40,33 @@ pub struct Payload<'f> {
     constants: BTreeMap<String, Entry>,
 }
 
-/// A tensor's storage and how it lies there: equal for tensors that are tied.
-#[derive(Clone, PartialEq, Eq, Hash)]
+/// A tensor's storage and how it lies there, in elements: equal for tensors that are tied.
+#[derive(PartialEq, Eq)]
 pub struct Place {
     pub path: String,
-    pub sizes: Shape,
-    pub strides: Vec<i64>,
-    pub offset: i64,
+    dtype: DType,
+    sizes: Shape,
+    strides: Vec<i64>,
+    offset: i64,
+}
+
+impl Place {
+    /// Whether the stretches of one storage that two tensors span meet; those of a tensor's even and odd columns do.
+    pub fn meets(&self, other: &Place) -> bool {
+        let (own, other_span) = (self.span(), other.span());
+        self.path == other.path && own.start < other_span.end && other_span.start < own.end
+    }
+
+    /// From the first byte to behind the last.
+    fn span(&self) -> Range<i64> {
+        if self.sizes.contains(&0) {
+            return 0..0;
+        }
+        let element = self.dtype.size() as i64;
+        let steps = self.sizes.iter().zip(&self.strides).map(|(&size, stride)| stride.saturating_mul(size as i64 - 1));
+        let last = steps.fold(self.offset, i64::saturating_add);
+        self.offset.saturating_mul(element)..last.saturating_add(1).saturating_mul(element)
+    }
 }
 
 const WEIGHTS: &str = "data/weights";
@@ -107,7 +129,7 @@ impl<'f> Payload<'f> {
         }
         let count = shape::numel(&sizes).ok_or_else(|| wrong(format!("{} is larger than memory", display(&sizes))))?;
         let path = format!("{folder}/{}", entry.path_name);
-        let place = Place { path: path.clone(), sizes: sizes.clone(), strides: strides.clone(), offset };
+        let place = Place { path: path.clone(), dtype, sizes: sizes.clone(), strides: strides.clone(), offset };
         let bytes = self.archive.get(&path).ok_or_else(|| wrong(format!("its elements, `{path}`, are not in the archive")))?;
         if count == 0 || bytes.is_empty() {
             return Ok((Tensor::zeros(dtype, sizes), place));
@@ -116,30 +138,17 @@ impl<'f> Payload<'f> {
             .iter()
             .zip(&strides)
             .try_fold(offset, |at, (&size, &stride)| at.checked_add(stride.checked_mul(i64::try_from(size - 1).ok()?)?));
-        let stored = bytes.len() / dtype.size();
-        if last.and_then(|last| usize::try_from(last).ok()).is_none_or(|last| last >= stored) || bytes.len() % dtype.size() != 0 {
+        let end = last.and_then(|last| usize::try_from(last).ok()?.checked_add(1)?.checked_mul(dtype.size()));
+        let Some(end) = end.filter(|&end| end <= bytes.len() && bytes.len() % dtype.size() == 0) else {
             let message = format!("it is {} of {dtype} from {offset} on, `{path}` has {} bytes", display(&sizes), bytes.len());
             return Err(wrong(message));
-        }
+        };
+        let stored = lanes::from_le_bytes(dtype, &bytes[offset as usize * dtype.size()..end]);
         if shape::is_contiguous(&sizes, &strides) {
-            let begin = offset as usize * dtype.size();
-            let own = &bytes[begin..begin + count * dtype.size()];
-            return Ok((Tensor::new(dtype, sizes, lanes::from_le_bytes(dtype, own)), place));
+            return Ok((Tensor::new(dtype, sizes, stored), place));
         }
-        let element = dtype.size();
-        let mut own = Vec::with_capacity(count * element);
-        let mut at = vec![0usize; sizes.len()];
-        for _ in 0..count {
-            let from = at.iter().zip(&strides).fold(offset as usize, |sum, (&i, &stride)| sum + i * stride as usize) * element;
-            own.extend_from_slice(&bytes[from..from + element]);
-            for axis in (0..at.len()).rev() {
-                at[axis] += 1;
-                if at[axis] < sizes[axis] {
-                    break;
-                }
-                at[axis] = 0;
-            }
-        }
-        Ok((Tensor::new(dtype, sizes, lanes::from_le_bytes(dtype, &own)), place))
+        let mut own = Storage::zeros(dtype.carrier(), count);
+        strided::copy(&sizes, (&mut own, 0, &shape::contiguous_strides(&sizes)), (&stored, &strides));
+        Ok((Tensor::new(dtype, sizes, own), place))
     }
 }

@@ -50,6 +50,13 @@ pub struct Graph {
     pub tensor_values: BTreeMap<String, TensorMeta>,
 }
 
+impl Graph {
+    /// What its nodes and outputs read.
+    pub fn reads(&self) -> impl Iterator<Item = &Argument> {
+        self.nodes.iter().flat_map(|node| node.inputs.iter().map(|input| &input.arg)).chain(&self.outputs)
+    }
+}
+
 #[derive(Deserialize)]
 pub struct Node {
     /// `torch.ops.aten.conv2d.default`, `_operator.mul`.
@@ -134,6 +141,28 @@ pub enum Argument {
     Placement,
     /// The key of a kind that is not read.
     Other(String),
+}
+
+impl Argument {
+    /// The tensors that it names.
+    pub fn tensors(&self) -> Vec<&str> {
+        match self {
+            Argument::Tensor(name) => vec![name],
+            Argument::Tensors(names) => names.iter().map(String::as_str).collect(),
+            Argument::OptionalTensors(names) => names.iter().flatten().map(String::as_str).collect(),
+            Argument::None
+            | Argument::Int(_)
+            | Argument::Ints(_)
+            | Argument::Float(_)
+            | Argument::Floats(_)
+            | Argument::Bool(_)
+            | Argument::Bools(_)
+            | Argument::String(_)
+            | Argument::Dtype(_)
+            | Argument::Placement
+            | Argument::Other(_) => Vec::new(),
+        }
+    }
 }
 
 /// The one key of an object and its value.

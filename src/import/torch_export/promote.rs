@@ -115,6 +115,14 @@ impl Call<'_> {
         self.known("number", Tensor::new(dtype, crate::shape::Shape::new(), storage))
     }
 
+    /// `x` in a type; `x` itself where it has it.
+    pub fn cast(&mut self, x: Operand, dtype: DType) -> Result<Operand, Failure> {
+        if self.ty(&x).dtype == dtype {
+            return Ok(x);
+        }
+        self.unary("cast", &x, |b, x| converted(b, x, dtype))
+    }
+
     /// The Map of `build` over operands that are brought into one type first; its elements have the type that
     /// `build` gives them. The label gets `_scalar` where an operand is a number (see [`Site::binary`]).
     ///

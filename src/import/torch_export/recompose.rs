@@ -28,7 +28,7 @@ pub fn recompose(graph: &mut Graph) {
         node.inputs = found.inputs;
     }
     while !candidates.is_empty() {
-        let read: HashSet<&str> = graph.nodes.iter().flat_map(reads).chain(graph.outputs.iter().filter_map(tensor)).collect();
+        let read: HashSet<&str> = graph.reads().flat_map(Argument::tensors).collect();
         let dead = |node: &Node| made(node).is_some_and(|name| candidates.contains(name) && !read.contains(name));
         let gone: HashSet<String> = graph.nodes.iter().filter(|node| dead(node)).filter_map(made).map(str::to_owned).collect();
         if gone.is_empty() {
@@ -68,29 +68,6 @@ fn tensor(argument: &Argument) -> Option<&str> {
 /// The one tensor that a node makes.
 fn made(node: &Node) -> Option<&str> {
     if let [output] = node.outputs.as_slice() { tensor(output) } else { None }
-}
-
-fn reads(node: &Node) -> Vec<&str> {
-    let mut names = Vec::new();
-    for input in &node.inputs {
-        match &input.arg {
-            Argument::Tensor(name) => names.push(name.as_str()),
-            Argument::Tensors(all) => names.extend(all.iter().map(String::as_str)),
-            Argument::OptionalTensors(all) => names.extend(all.iter().flatten().map(String::as_str)),
-            Argument::None
-            | Argument::Int(_)
-            | Argument::Ints(_)
-            | Argument::Float(_)
-            | Argument::Floats(_)
-            | Argument::Bool(_)
-            | Argument::Bools(_)
-            | Argument::String(_)
-            | Argument::Dtype(_)
-            | Argument::Placement
-            | Argument::Other(_) => {}
-        }
-    }
-    names
 }
 
 fn argument<'n>(node: &'n Node, name: &str) -> Option<&'n Argument> {

@@ -37,11 +37,11 @@ impl Scope {
         self.entries.insert(name.to_owned(), Entry::Tensor(slot));
     }
 
-    /// A tensor that shares memory with another.
-    pub fn view(&mut self, name: &str, of: &str, step: Step, operand: Operand) {
+    /// A tensor that shares memory with another, and the steps that lead from that to it.
+    pub fn view(&mut self, name: &str, of: &str, steps: Vec<Step>, operand: Operand) {
         match self.entries.get(of) {
             Some(Entry::Tensor(slot)) => {
-                let slot = self.storages.view(slot, step, operand);
+                let slot = self.storages.view(slot, steps, operand);
                 self.entries.insert(name.to_owned(), Entry::Tensor(slot));
             }
             Some(Entry::Number(_) | Entry::Refused(_) | Entry::Wrong) | None => self.define(name, operand),
@@ -63,7 +63,10 @@ impl Scope {
     /// A tensor's elements now.
     pub fn read(&mut self, name: &str, site: &mut Site) -> Result<Operand, Missing> {
         match self.entries.get_mut(name) {
-            Some(Entry::Tensor(slot)) => self.storages.read(site, slot).map_err(Missing::Failure),
+            Some(Entry::Tensor(slot)) => match self.storages.lost(slot) {
+                Some(node) => Err(Missing::Refused(format!("what `{node}` writes"))),
+                None => self.storages.read(site, slot).map_err(Missing::Failure),
+            },
             Some(Entry::Refused(cause)) => Err(Missing::Refused(cause.clone())),
             Some(Entry::Wrong) => Err(Missing::Wrong),
             Some(Entry::Number(_)) => Err(Missing::Failure(Failure::invalid(format!("`{name}` is a number, not a tensor")))),
@@ -71,7 +74,29 @@ impl Scope {
         }
     }
 
-    /// Writes all elements of a tensor.
+    /// Says that two tensors, each with a storage of its own, are partly the same memory.
+    pub fn overlap(&mut self, a: &str, b: &str) {
+        if let (Some(Entry::Tensor(x)), Some(Entry::Tensor(y))) = (self.entries.get(a), self.entries.get(b)) {
+            self.storages.overlap((x, a), (y, b));
+        }
+    }
+
+    /// Says that a node wrote to a tensor what is not known.
+    pub fn lose(&mut self, name: &str, node: &str) {
+        if let Some(Entry::Tensor(slot)) = self.entries.get(name) {
+            self.storages.lose(slot, node);
+        }
+    }
+
+    /// Whether a tensor's elements can be written.
+    pub fn writable(&self, name: &str) -> Result<(), Failure> {
+        match self.entries.get(name) {
+            Some(Entry::Tensor(slot)) => self.storages.writable(slot),
+            Some(Entry::Number(_) | Entry::Refused(_) | Entry::Wrong) | None => Ok(()),
+        }
+    }
+
+    /// Writes all elements of a tensor, which must be [writable](Scope::writable).
     pub fn write(&mut self, name: &str, site: &mut Site, new: Operand) -> Result<(), Failure> {
         match self.entries.get_mut(name) {
             Some(Entry::Tensor(slot)) => self.storages.write(site, slot, new),
@@ -79,7 +104,7 @@ impl Scope {
         }
     }
 
-    /// The elements of the memory behind a name, when something wrote there.
+    /// The elements of the memory behind a name, when something wrote there and they are known.
     pub fn written(&self, name: &str) -> Option<Operand> {
         match self.entries.get(name)? {
             Entry::Tensor(slot) => self.storages.written(slot),

@@ -20,13 +20,18 @@ pub fn find(name: &str) -> Option<Lower> {
     TABLE.iter().find(|(own, _)| *own == functional).map(|&(_, lower)| lower)
 }
 
-/// `add_.Tensor` → `add.Tensor`; `__and__.Tensor` is not in place.
+/// Whether an operator writes `self`, by torch's rule for names: `add_.Tensor` does, `__and__.Tensor` does not.
+pub fn is_in_place(name: &str) -> bool {
+    let base = name.split('.').next().unwrap_or(name);
+    base.ends_with('_') && !base.ends_with("__")
+}
+
+/// `add_.Tensor` → `add.Tensor`.
 fn functional(name: &str) -> Cow<'_, str> {
-    let in_place = |base: &str| base.ends_with('_') && !base.ends_with("__");
     match name.split_once('.') {
-        Some((base, overload)) if in_place(base) => Cow::Owned(format!("{}.{overload}", &base[..base.len() - 1])),
-        None if in_place(name) => Cow::Borrowed(&name[..name.len() - 1]),
-        Some(_) | None => Cow::Borrowed(name),
+        _ if !is_in_place(name) => Cow::Borrowed(name),
+        Some((base, overload)) => Cow::Owned(format!("{}.{overload}", &base[..base.len() - 1])),
+        None => Cow::Borrowed(&name[..name.len() - 1]),
     }
 }
 

@@ -6,6 +6,8 @@ use expect_test::{Expect, expect};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+mod memory;
+
 use super::from_bytes;
 use crate::diag::render::render;
 use crate::import::Binding;

@@ -6,13 +6,11 @@
 use super::Mode;
 use super::events::Kind;
 use super::value::{
-    ALLOCATIONS, BYPASSES, LENIENT_FUNCTIONS, LENIENT_METHODS, METADATA_METHODS, QUERIES, SHAPE_METHODS, TENSOR, Value,
+    ALLOCATIONS, BYPASSES, LENIENT_FUNCTIONS, LENIENT_METHODS, METADATA_METHODS, Named, QUERIES, SHAPE_METHODS, TENSOR, Value,
 };
 use super::walk::{Scope, Walker};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, Param, ParamKind};
-
-type Named<'a> = Vec<(Option<&'a str>, Value<'a>)>;
 
 const DEPTH: usize = 24;
 /// Decorators that leave what a function computes as it is.
@@ -52,10 +50,10 @@ impl<'a> Walker<'a> {
             }
         }
         let named: Named<'a> = keywords.iter().map(|k| (k.name.as_deref(), self.eval(&k.value, scope))).collect();
-        if let (Value::Path(path), Some(text)) = (&callee, args.get(1)) {
+        if let (Value::Path(path), Some(text), Some(object)) = (&callee, args.get(1), values.first()) {
             match (path.as_str(), &text.kind) {
-                ("builtins.getattr", ExprKind::Str(name)) => return self.attribute(call.span, &values[0], name),
-                ("builtins.getattr", _) if !matches!(values[0], Value::Number) => {
+                ("builtins.getattr", ExprKind::Str(name)) => return self.attribute(call.span, object, name),
+                ("builtins.getattr", _) if !matches!(object, Value::Number) => {
                     self.event(call.span, Kind::Unread("`getattr` of a name that is not written here".to_owned()));
                     return Value::Unknown;
                 }
@@ -101,6 +99,14 @@ impl<'a> Walker<'a> {
             Value::Path(path) => self.path(span, path, args, named, scope),
             Value::Function(def, bound) => self.function(def, *bound, bound.unwrap_or_default(), args, named),
             Value::Lambda(params, body) => self.lambda(params, body, &args, scope),
+            Value::Partial(callee, bound, by_name) => {
+                let args = bound.iter().cloned().chain(args).collect();
+                // A name that is given again takes the place of the bound one.
+                let named = named.into_iter().chain(by_name.iter().cloned()).collect();
+                self.call(span, callee, args, named, scope)
+            }
+            // With a default, which may be given instead.
+            Value::Gives(value) => args.into_iter().fold((**value).clone(), Value::join),
             Value::Class(class) => Value::Instance(class),
             Value::Instance(class) => match self.file.method(class, "forward").or_else(|| self.file.method(class, "__call__")) {
                 Some((owner, def)) => self.function(def, Some(class), owner, args, named),
@@ -175,16 +181,21 @@ impl<'a> Walker<'a> {
                 TENSOR
             }
             ("triton", _) if !tensor => Value::Number,
+            ("builtins", "dict") => {
+                // From another dict, or from pairs.
+                let given = args.iter().map(Value::element).map(|value| value.element().join(value));
+                Value::List(given.chain(named.into_iter().map(|(_, value)| value)).collect())
+            }
             ("builtins", _) => self.builtin(span, rest, tensor, args, scope),
             ("functools", "partial") if !args.is_empty() => {
                 // The bound arguments may be tensors: what is called then is told at once.
                 let callee = args.remove(0);
                 if let Value::Function(..) | Value::Lambda(..) | Value::Any(_) = callee {
                     self.muted += usize::from(!tensor);
-                    self.call(span, &callee, args, named, scope);
+                    self.call(span, &callee, args.clone(), named.clone(), scope);
                     self.muted -= usize::from(!tensor);
                 }
-                callee
+                Value::Partial(Box::new(callee), args, named)
             }
             ("functools", "reduce") if !args.is_empty() => {
                 let callee = args.remove(0);
@@ -204,7 +215,7 @@ impl<'a> Walker<'a> {
                 Value::Bypass(name.to_owned())
             }
             "len" | "isinstance" | "print" | "hasattr" | "id" | "type" | "range" | "repr" | "str" | "callable" => Value::Number,
-            "list" | "tuple" | "reversed" | "iter" | "next" | "sorted" | "dict" => args.pop().unwrap_or(Value::Number),
+            "list" | "tuple" | "reversed" | "iter" | "next" | "sorted" => args.pop().unwrap_or(Value::Number),
             "zip" => Value::List(vec![Value::List(args.iter().map(Value::element).collect())]),
             "enumerate" => {
                 let element = args.first().map_or(Value::Unknown, Value::element);
@@ -231,7 +242,7 @@ impl<'a> Walker<'a> {
     }
 
     fn lambda(&mut self, params: &'a [Param], body: &'a Expr, args: &[Value<'a>], scope: &mut Scope<'a>) -> Value<'a> {
-        if self.way.len() >= DEPTH {
+        if self.way.len() >= DEPTH || !self.step(body.span, scope.parts()) {
             return Value::Unknown;
         }
         let mut inner = Scope { names: scope.names.clone(), class: scope.class, returned: Vec::new() };

@@ -12,6 +12,8 @@
 mod call;
 mod events;
 mod file;
+mod names;
+mod statement;
 mod value;
 mod walk;
 

@@ -80,3 +80,41 @@ fn lint_ban_holds_for_clean_files() {
         assert!(findings.is_empty(), "{}:\n{}", path.display(), rendered(&findings).concat());
     }
 }
+
+/// What is said of a forward with this body, behind these lines of the module and of the class.
+fn said(module: &str, class: &str, body: &str) -> String {
+    let text = format!("import torch\n{module}\nclass ModelNew:\n{class}\n    def forward(self, x):\n{body}");
+    let module = parse_module(&SourceFile::new("m.py", text)).unwrap();
+    rendered(&check(&module, &Ban::default())).concat()
+}
+
+#[test]
+fn lint_ban_ends_within_bounds() {
+    let loops: String = (0..60).map(|i| format!("{}for a in x.shape:\n", " ".repeat(8 + i))).collect();
+    let body = format!("{loops}{}pass\n", " ".repeat(68));
+    assert!(said("", "", &body).contains("forward is too long to be followed further"));
+    let doubled = format!("        a = [x]\n{}", "        a = [a, a]\n".repeat(60));
+    assert!(said("", "", &doubled).contains("a value has too many parts to be followed"));
+    let functions: String = (0..20).map(|i| format!("def f{i}(v):\n    return {}f{}(v)\n", "not ".repeat(100), i + 1)).collect();
+    assert!(said(&functions, "", "        f0(x)\n").contains("forward is nested too deeply to be followed"));
+    // In code that reports nothing, too.
+    let init = format!("    def __init__(self):\n{body}");
+    assert!(said("", &init, "        self.y\n").contains("forward is too long to be followed further"));
+}
+
+#[test]
+fn lint_ban_takes_what_means_nothing() {
+    for body in ["        getattr(*[], *[])\n", "        getattr(*[])\n", "        self.y\n        self.y = ModelNew.y\n"] {
+        said("", "    y = ModelNew.y\n", body);
+    }
+}
+
+/// Two lists that differ far behind are two alternatives.
+#[test]
+fn lint_ban_joins_what_differs_late() {
+    let numbers = "1, ".repeat(100);
+    let body = format!(
+        "        if x.dim() > 1:\n            a = [{numbers}1]\n        else:\n            a = [{numbers}x]\n        a[100] * 2\n"
+    );
+    assert!(said("", "", &body).contains("F004"));
+}

@@ -7,6 +7,9 @@
 
 use crate::syntax::ast::{Expr, FunctionDef, Param};
 
+/// Arguments by name; without one, what `**values` gives.
+pub type Named<'a> = Vec<(Option<&'a str>, Value<'a>)>;
+
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     /// Whether its strides were permuted, so that a reshape copies.
@@ -22,6 +25,10 @@ pub enum Value<'a> {
     /// With the object that it is bound to.
     Function(&'a FunctionDef, Option<&'a str>),
     Lambda(&'a [Param], &'a Expr),
+    /// A function with its first arguments and those by name: `functools.partial`.
+    Partial(Box<Value<'a>>, Vec<Value<'a>>, Named<'a>),
+    /// A method of a list or a dict that gives this.
+    Gives(Box<Value<'a>>),
     Class(&'a str),
     Instance(&'a str),
     /// `super()` of a class.
@@ -54,6 +61,7 @@ impl<'a> Value<'a> {
     pub fn holds_tensor(&self) -> bool {
         match self {
             Value::List(values) | Value::Any(values) => values.iter().any(Value::holds_tensor),
+            Value::Partial(_, args, named) => args.iter().chain(named.iter().map(|(_, v)| v)).any(Value::holds_tensor),
             other => other.is_tensor(),
         }
     }
@@ -79,9 +87,73 @@ impl<'a> Value<'a> {
                 value => all.push(value),
             }
         }
-        let mut seen = std::collections::BTreeSet::new();
-        all.retain(|value| seen.insert(format!("{value:?}").chars().take(400).collect::<String>()));
-        Value::any(all)
+        let mut seen: Vec<Value<'a>> = Vec::new();
+        for value in all {
+            if !seen.iter().any(|other| other.is_same(&value)) {
+                seen.push(value);
+            }
+        }
+        Value::any(seen)
+    }
+
+    /// Whether they are alike in all that is known of them.
+    fn is_same(&self, other: &Value<'a>) -> bool {
+        match (self, other) {
+            (Value::Tensor { permuted: a }, Value::Tensor { permuted: b }) => a == b,
+            (Value::Number, Value::Number) | (Value::Module, Value::Module) | (Value::Unknown, Value::Unknown) => true,
+            (Value::Kernel(a), Value::Kernel(b))
+            | (Value::Class(a), Value::Class(b))
+            | (Value::Instance(a), Value::Instance(b))
+            | (Value::Super(a), Value::Super(b)) => a == b,
+            (Value::Path(a), Value::Path(b)) | (Value::Bypass(a), Value::Bypass(b)) => a == b,
+            (Value::Function(a, on), Value::Function(b, other_on)) => std::ptr::eq(*a, *b) && on == other_on,
+            (Value::Lambda(_, a), Value::Lambda(_, b)) => std::ptr::eq(*a, *b),
+            (Value::Method { name: a, permuted: p }, Value::Method { name: b, permuted: q }) => a == b && p == q,
+            (Value::List(a), Value::List(b)) | (Value::Any(a), Value::Any(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_same(b))
+            }
+            (Value::Partial(a, args, named), Value::Partial(b, other_args, other_named)) => {
+                let all = |x: &[Value<'a>], y: &[Value<'a>]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_same(y));
+                a.is_same(b)
+                    && all(args, other_args)
+                    && named.len() == other_named.len()
+                    && named.iter().zip(other_named).all(|((m, x), (n, y))| m == n && x.is_same(y))
+            }
+            (Value::Gives(a), Value::Gives(b)) => a.is_same(b),
+            (
+                Value::Tensor { .. }
+                | Value::Number
+                | Value::Partial(..)
+                | Value::Gives(_)
+                | Value::Kernel(_)
+                | Value::Module
+                | Value::Path(_)
+                | Value::Function(..)
+                | Value::Lambda(..)
+                | Value::Class(_)
+                | Value::Instance(_)
+                | Value::Super(_)
+                | Value::Method { .. }
+                | Value::Bypass(_)
+                | Value::List(_)
+                | Value::Any(_)
+                | Value::Unknown,
+                _,
+            ) => false,
+        }
+    }
+
+    /// How many values are in it, itself counted.
+    pub fn parts(&self) -> usize {
+        match self {
+            Value::List(values) | Value::Any(values) => 1 + values.iter().map(Value::parts).sum::<usize>(),
+            Value::Partial(callee, args, named) => {
+                let bound = args.iter().chain(named.iter().map(|(_, v)| v));
+                1 + callee.parts() + bound.map(Value::parts).sum::<usize>()
+            }
+            Value::Gives(value) => 1 + value.parts(),
+            _ => 1,
+        }
     }
 
     /// What an iteration or an index chosen at run time gives.

@@ -19,11 +19,11 @@
 //!
 //! <https://onnx.ai/onnx/operators/onnx__Relu.html> and its siblings. X is a float.
 
-use crate::expr::Binary;
+use crate::expr::{Binary, Compare, ExprBuilder, ExprId, Unary};
 use crate::graph::Role;
-use crate::import::build::activation;
+use crate::import::build::activation::{self, scaled, shifted};
 use crate::import::onnx::node::{Context, Failure};
-use crate::import::onnx::ops::pointwise::{unary, uniform};
+use crate::import::onnx::ops::pointwise::{number, unary, uniform};
 use crate::shape::display;
 
 pub fn relu(cx: &mut Context) -> Result<(), Failure> {
@@ -50,7 +50,11 @@ pub fn prelu(cx: &mut Context) -> Result<(), Failure> {
 
 pub fn thresholded_relu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(1.0);
-    unary(cx, "thresholded_relu", |b, x| activation::thresholded(b, x, alpha, 0.0))
+    unary(cx, "thresholded_relu", |b, x| {
+        let (zero, threshold) = (number(b, 0.0, x), number(b, alpha, x));
+        let above = b.compare(Compare::Gt, x, threshold);
+        b.select(above, x, zero)
+    })
 }
 
 pub fn elu(cx: &mut Context) -> Result<(), Failure> {
@@ -61,7 +65,15 @@ pub fn elu(cx: &mut Context) -> Result<(), Failure> {
 pub fn selu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(f64::from(1.673_263_2_f32));
     let gamma = cx.attributes.float("gamma")?.unwrap_or(f64::from(1.050_701_f32));
-    unary(cx, "selu", |b, x| activation::selu(b, x, alpha, gamma))
+    unary(cx, "selu", |b, x| {
+        let power = b.unary(Unary::Exp, x);
+        let negative = scaled(b, power, alpha);
+        let negative = shifted(b, negative, -alpha);
+        let zero = number(b, 0.0, x);
+        let above = b.compare(Compare::Gt, x, zero);
+        let either = b.select(above, x, negative);
+        scaled(b, either, gamma)
+    })
 }
 
 pub fn celu(cx: &mut Context) -> Result<(), Failure> {
@@ -69,14 +81,25 @@ pub fn celu(cx: &mut Context) -> Result<(), Failure> {
     unary(cx, "celu", |b, x| activation::celu(b, x, alpha))
 }
 
+fn hard(b: &mut ExprBuilder, x: ExprId, alpha: f64, beta: f64) -> ExprId {
+    let line = scaled(b, x, alpha);
+    let line = shifted(b, line, beta);
+    let (zero, one) = (number(b, 0.0, x), number(b, 1.0, x));
+    let capped = b.binary(Binary::MinNan, line, one);
+    b.binary(Binary::MaxNan, capped, zero)
+}
+
 pub fn hard_sigmoid(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(f64::from(0.2f32));
     let beta = cx.attributes.float("beta")?.unwrap_or(0.5);
-    unary(cx, "hard_sigmoid", |b, x| activation::hard(b, x, alpha, beta))
+    unary(cx, "hard_sigmoid", |b, x| hard(b, x, alpha, beta))
 }
 
 pub fn hard_swish(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "hard_swish", activation::hard_swish)
+    unary(cx, "hard_swish", |b, x| {
+        let gate = hard(b, x, 1.0 / 6.0, 0.5);
+        b.binary(Binary::Mul, x, gate)
+    })
 }
 
 pub fn softplus(cx: &mut Context) -> Result<(), Failure> {
@@ -84,11 +107,19 @@ pub fn softplus(cx: &mut Context) -> Result<(), Failure> {
 }
 
 pub fn softsign(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "softsign", activation::softsign)
+    unary(cx, "softsign", |b, x| {
+        let size = b.unary(Unary::Abs, x);
+        let divisor = shifted(b, size, 1.0);
+        b.binary(Binary::Div, x, divisor)
+    })
 }
 
 pub fn mish(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "mish", activation::mish)
+    unary(cx, "mish", |b, x| {
+        let soft = activation::softplus(b, x);
+        let gate = b.unary(Unary::Tanh, soft);
+        b.binary(Binary::Mul, x, gate)
+    })
 }
 
 pub fn gelu(cx: &mut Context) -> Result<(), Failure> {

@@ -1,28 +1,15 @@
 //! To another element type, and operators that give their operand again.
 
 use crate::dtype::DType;
-use crate::import::build::activation::converted;
-use crate::import::build::{Failure, Operand};
-use crate::import::torch_export::alias::Step;
+use crate::import::build::Failure;
 use crate::import::torch_export::call::{Call, Out, Outs};
-
-/// `x` in a type, `None` when it has it.
-fn cast(call: &mut Call, x: &Operand, dtype: DType) -> Result<Option<Operand>, Failure> {
-    if call.ty(x).dtype == dtype {
-        return Ok(None);
-    }
-    call.unary("cast", x, |b, x| converted(b, x, dtype)).map(Some)
-}
 
 /// `self` in a type; where it has it, the same memory.
 fn to_type(call: &mut Call, dtype: Option<DType>) -> Result<Outs, Failure> {
     let x = call.tensor("self")?;
     match dtype {
-        Some(dtype) => match cast(call, &x, dtype)? {
-            Some(result) => Ok(result.into()),
-            None => same(call),
-        },
-        None => same(call),
+        Some(dtype) if dtype != call.ty(&x).dtype => Ok(call.cast(x, dtype)?.into()),
+        Some(_) | None => same(call),
     }
 }
 
@@ -41,7 +28,7 @@ pub fn to_other(call: &mut Call) -> Result<Outs, Failure> {
 pub fn same(call: &mut Call) -> Result<Outs, Failure> {
     call.absorbed = Some(crate::import::Absorbed::Passed);
     let x = call.tensor_arg("self")?;
-    Ok(vec![Out::View { operand: x.operand, of: x.name, step: Step::Same }].into())
+    Ok(vec![Out::View { operand: x.operand, of: x.name, steps: Vec::new() }].into())
 }
 
 /// The same elements in memory of their own: clone, dropout in inference.
@@ -53,7 +40,7 @@ pub fn copied(call: &mut Call) -> Result<Outs, Failure> {
 pub fn to_copy(call: &mut Call) -> Result<Outs, Failure> {
     let (x, dtype) = (call.tensor("self")?, call.dtype("dtype")?);
     match dtype {
-        Some(dtype) => Ok(cast(call, &x, dtype)?.unwrap_or(x).into()),
+        Some(dtype) => Ok(call.cast(x, dtype)?.into()),
         None => copied(call),
     }
 }
@@ -62,7 +49,7 @@ pub fn to_copy(call: &mut Call) -> Result<Outs, Failure> {
 pub fn copy(call: &mut Call) -> Result<Outs, Failure> {
     let (x, source) = (call.tensor("self")?, call.tensor("src")?);
     let ty = call.ty(&x);
-    let source = cast(call, &source, ty.dtype)?.unwrap_or(source);
+    let source = call.cast(source, ty.dtype)?;
     Ok(call.grown(source, &ty.shape)?.into())
 }
 

@@ -14,11 +14,7 @@ use crate::shape::Shape;
 fn alike(call: &mut Call, name: &str) -> Result<Vec<Operand>, Failure> {
     let all = call.tensors(name)?;
     let dtype = call.promoted(&all.iter().cloned().map(Value::Tensor).collect::<Vec<_>>());
-    let each = |x: Operand| match call.ty(&x).dtype == dtype {
-        true => Ok(x),
-        false => call.joined("cast", &[Value::Tensor(x)], dtype, |_, args| args[0]),
-    };
-    all.into_iter().map(each).collect()
+    all.into_iter().map(|x| call.cast(x, dtype)).collect()
 }
 
 pub fn cat(call: &mut Call) -> Result<Outs, Failure> {

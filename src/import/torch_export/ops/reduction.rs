@@ -9,7 +9,6 @@ use crate::graph::op::{ArgKind, ArgReduce, Pool, Reduce, ReduceKind, Scan, ScanK
 use crate::import::build::activation::converted;
 use crate::import::build::{Failure, Operand};
 use crate::import::torch_export::call::{Call, Out, Outs};
-use crate::import::torch_export::promote::Value;
 
 /// The reduced axes, and whether they stay.
 fn axes(call: &Call, rank: usize) -> Result<(Vec<usize>, bool), Failure> {
@@ -30,10 +29,7 @@ fn widened(call: &mut Call, x: Operand) -> Result<Operand, Failure> {
     let own = call.ty(&x).dtype;
     let asked = if call.has("dtype") { call.dtype("dtype")? } else { None };
     let dtype = asked.unwrap_or(if own.is_float() { own } else { DType::I64 });
-    match own == dtype {
-        true => Ok(x),
-        false => call.joined("cast", &[Value::Tensor(x)], dtype, |_, args| args[0]),
-    }
+    call.cast(x, dtype)
 }
 
 fn accumulated(call: &mut Call, kind: ReduceKind) -> Result<Outs, Failure> {

@@ -264,9 +264,9 @@ fn pieces(call: &mut Call, dim: usize, stretches: &[(i64, usize)], gone: bool) -
             let mut left = shape.clone();
             left.remove(dim);
             let operand = call.reshape(piece, &left)?;
-            outs.push(Out::View { operand, of: x.name.clone(), step: Step::Chain(vec![step, Step::Reshape(left)]) });
+            outs.push(Out::View { operand, of: x.name.clone(), steps: vec![step, Step::Reshape(left)] });
         } else {
-            outs.push(Out::View { operand: piece, of: x.name.clone(), step });
+            outs.push(Out::View { operand: piece, of: x.name.clone(), steps: vec![step] });
         }
     }
     Ok(outs)
