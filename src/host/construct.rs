@@ -153,7 +153,7 @@ impl<'m, 't> Run<'m, 't> {
         let same = |a: Span, b: Span| same_statements((own, a), (theirs, b));
         let found = self.left[..reach].iter().position(|original| {
             let value = match (assigned(stmt), assigned(original)) {
-                (Some((_, a)), Some((_, b))) => draws(original) && same(a.span, b.span),
+                (Some((_, a)), Some((_, b))) => draws(original) && same(drawn(a).span, drawn(b).span),
                 _ => false,
             };
             same(stmt.span, original.span) || value
@@ -344,6 +344,17 @@ fn assigned(stmt: &Stmt) -> Option<(&Expr, &Expr)> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// What a parameter is made of.
+fn drawn(value: &Expr) -> &Expr {
+    match &value.kind {
+        ExprKind::Call { func, args, keywords: _ } => match (func.as_dotted().as_deref(), args.as_slice()) {
+            (Some("nn.Parameter" | "torch.nn.Parameter"), [inner]) => drawn(inner),
+            _ => value,
+        },
+        _ => value,
     }
 }
 

@@ -75,6 +75,8 @@ pub enum PrepareOp {
     Pad(usize, Vec<(usize, usize)>, f64),
     /// The bits of a 16-bit float as an integer.
     Bits(usize),
+    /// One number everywhere.
+    Full(f64),
     /// `torch.tensor([…])`: elements, of which integers are exact up to 64 bits.
     Constant(Vec<Number>),
 }
@@ -250,6 +252,19 @@ impl<'m> Evaluator<'m> {
                 }
                 let op = if name == "sqrt" { PrepareOp::Sqrt(step) } else { PrepareOp::Rsqrt(step) };
                 self.step(frame, op, (dtype, shape), contiguous, span)
+            }
+            ("full", [sizes @ Value::Tuple(_), value @ (Value::Int(_) | Value::Float(_))]) => {
+                let value = match value {
+                    Value::Float(v) => *v,
+                    Value::Int(v) => *v as f64,
+                    _ => return Err(outside()),
+                };
+                let sizes = self.ints(frame, span, std::slice::from_ref(sizes))?;
+                let shape = sizes.iter().map(|&size| usize::try_from(size)).collect::<Result<Shape, _>>();
+                let shape = shape.map_err(|_| frame.raises(span, "torch.full with a negative size"))?;
+                let dtype = self.dtype_argument(frame, &mut args)?.ok_or_else(outside)?;
+                args.no_more(frame)?;
+                self.step(frame, PrepareOp::Full(value), (dtype, shape), true, span)
             }
             ("tensor", [Value::Tuple(items)]) => {
                 let numbers = items.iter().map(|item| match item {

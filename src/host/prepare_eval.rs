@@ -81,7 +81,7 @@ pub fn operands(op: &PrepareOp) -> Vec<usize> {
         | PrepareOp::Bits(at)
         | PrepareOp::Pad(at, ..) => vec![*at],
         PrepareOp::Cat(parts, _) => parts.clone(),
-        PrepareOp::Constant(_) => Vec::new(),
+        PrepareOp::Constant(_) | PrepareOp::Full(_) => Vec::new(),
     }
 }
 
@@ -136,6 +136,9 @@ fn compute(step: &PrepareStep, values: &Values) -> diag::Result<Tensor> {
             let from = values(*at);
             let bits = (0..from.len()).map(|i| bits16(from.dtype(), from.storage().get_f64(i)));
             Tensor::new(step.ty.dtype, shape.clone(), Storage::I64(bits.collect()))
+        }
+        PrepareOp::Full(value) => {
+            Tensor::new(step.ty.dtype, shape.clone(), filled(step.ty.dtype, shape::numel(shape).unwrap_or(0), *value))
         }
         PrepareOp::Constant(numbers) => {
             let storage = match Storage::zeros(step.ty.dtype.carrier(), 0) {

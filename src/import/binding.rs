@@ -18,6 +18,9 @@ pub struct Binding {
     /// Like `dims`, where neither these nor a whole shape say anything.
     pub assumed_dims: BTreeMap<String, usize>,
     pub default_dim: Option<usize>,
+    /// Whether parameters may have other elements than the file's when the kernels run: nothing is computed of them while
+    /// importing, and none becomes a number in a kernel. Of torch.export archives alone.
+    pub open_parameters: bool,
     /// For nodes that no import rule serves.
     pub operators: Vec<Arc<OwnOperator>>,
 }
@@ -32,6 +35,7 @@ impl Binding {
             self.assumed_dims.entry(name.clone()).or_insert(size);
         }
         self.default_dim = self.default_dim.or(weaker.default_dim);
+        self.open_parameters |= weaker.open_parameters;
         self.operators.extend(weaker.operators.iter().cloned());
         self
     }

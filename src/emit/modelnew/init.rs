@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Form, State, literal, prepare};
+use super::{Form, State, constant, prepare};
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::emit::python::{Names, call, dtype, statement, string, tuple};
@@ -55,7 +55,7 @@ pub fn text(plan: &Plan, task: &Task, form: &Form, state: &State) -> diag::Resul
 fn held(plan: &Plan, task: &Task, state: &State) -> diag::Result<String> {
     let mut text = String::new();
     for (_, attribute, elements) in &state.constants {
-        text += &register(attribute, &halves(literal(elements), elements.dtype()));
+        text += &register(attribute, &halves(constant(elements), elements.dtype()));
     }
     let wanted: Vec<ValueId> = state.prepared.iter().map(|(value, _)| *value).collect();
     let nodes = prepare::nodes_for(plan, &wanted);

@@ -139,7 +139,7 @@ impl State {
             }
             let imported = plan.imported.find(name).unwrap_or(value);
             let elements = seeded::own(&plan.imported, imported)?;
-            if elements.len() > LITERAL {
+            if elements.len() > LITERAL && uniform(&elements).is_none() {
                 let message = format!("a constant of {} elements, `{name}`, that no module of the task holds", elements.len());
                 return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(&task.task)));
             }
@@ -164,6 +164,23 @@ impl State {
             of @ (DType::F16 | DType::BF16) => format!("self.{attribute}.view({})", dtype(of)),
             _ => format!("self.{attribute}"),
         }
+    }
+}
+
+/// The number that a constant has everywhere, where it has only one.
+fn uniform(tensor: &Tensor) -> Option<f64> {
+    let first = tensor.storage().get_f64(0);
+    (0..tensor.len()).all(|i| tensor.storage().get_f64(i) == first).then_some(first)
+}
+
+/// A constant as Python.
+fn constant(tensor: &Tensor) -> String {
+    match uniform(tensor).filter(|_| tensor.len() > 1) {
+        Some(value) => {
+            let number = if tensor.dtype().is_float() { super::python::float(value) } else { (value as i64).to_string() };
+            format!("torch.full({}, {number}, dtype={})", tuple(tensor.shape()), dtype(tensor.dtype()))
+        }
+        None => literal(tensor),
     }
 }
 

@@ -5,8 +5,6 @@
 //! text, which differ in the elements of what `__init__` draws.
 
 pub mod source;
-#[cfg(test)]
-mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,8 @@
 
 mod export;
 mod judge;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
@@ -56,7 +58,8 @@ pub fn read(source: &Source, observer: &dyn Observer) -> Outcome<Read> {
     observer.stage("import", 0);
     let task = Task::load(&document).map_err(one)?;
     let archive = archive_of(&document);
-    let mut imported = import::load(&archive, &Binding::default())?;
+    let binding = Binding { open_parameters: true, ..Binding::default() };
+    let mut imported = import::load(&archive, &binding)?;
     if !imported.mutates.is_empty() {
         let updated: Vec<&str> = imported.mutates.iter().map(|(_, name)| name.as_str()).collect();
         notes.push(format!("not updated, as nothing returns them: {}", updated.join(", ")));
@@ -208,18 +211,5 @@ pub fn scope(scope: VerifyScope) -> Result<VerifyScope> {
             let refused = Diagnostic::new(&codes::NOT_OFFERED, "--verify sampled of a task");
             Err(Box::new(refused.help("lower its sizes with --reduce")))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::op_name;
-
-    #[test]
-    fn names_begin_with_what_the_file_is_called_after() {
-        assert_eq!(op_name("1_Conv2D_ReLU_BiasAdd"), "conv2d_relu_biasadd");
-        assert_eq!(op_name("1_Square_matrix_multiplication_"), "square_matrix_multiplication");
-        assert_eq!(op_name("42"), "op_42");
-        assert_eq!(op_name("größe"), "gr_e");
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use super::Lowering;
 use crate::diag::{Class, codes};
+use crate::graph::{Role, TensorType, Weight};
 use crate::import::build::{Known, Operand};
 use crate::import::torch_export::payload::{Payload, Place};
 use crate::import::torch_export::program::{Argument, Program, Spec, Symbolic};
+use crate::shape::Shape;
 use crate::tensor::Tensor;
 
 /// A tensor of the archive that is read.
@@ -15,6 +17,13 @@ struct Stored<'p> {
     place: Place,
     name: &'p str,
     operand: Operand,
+}
+
+/// Whether the elements of a tensor of the archive may be computed with.
+enum Held {
+    Known { exact: bool },
+    /// They may be others when the kernels run.
+    Open,
 }
 
 impl<'p> Lowering<'p> {
@@ -50,8 +59,12 @@ impl<'p> Lowering<'p> {
                     let own = spec.text(&format!("{}_name", spec.kind)).unwrap_or(name).to_owned();
                     match payload.tensor(&own) {
                         Ok((tensor, place)) => {
-                            let exact = tensor.len() <= 1 || !tensor.dtype().is_float() || spec.kind == "tensor_constant";
-                            self.stored(name, &own, (tensor, exact), place, &mut stored);
+                            let fixed = !tensor.dtype().is_float() || spec.kind == "tensor_constant";
+                            let held = match self.open_parameters {
+                                true if !fixed => Held::Open,
+                                _ => Held::Known { exact: fixed || tensor.len() <= 1 },
+                            };
+                            self.stored(name, &own, (tensor, held), place, &mut stored);
                             if spec.kind == "buffer" {
                                 self.writable.push((name.clone(), own));
                             }
@@ -79,7 +92,7 @@ impl<'p> Lowering<'p> {
         &mut self,
         name: &'p str,
         own: &str,
-        (tensor, exact): (Tensor, bool),
+        (tensor, held): (Tensor, Held),
         place: Place,
         stored: &mut HashMap<String, Vec<Stored<'p>>>,
     ) {
@@ -87,8 +100,14 @@ impl<'p> Lowering<'p> {
         if let Some(first) = others.iter().find(|other| other.place == place) {
             return self.scope.view(name, first.name, Vec::new(), first.operand.clone());
         }
-        let known = Known { name: self.builder.fresh(own), tensor: Arc::new(tensor), exact };
-        let operand = Operand::Known(Arc::new(known));
+        let (fresh, tensor) = (self.builder.fresh(own), Arc::new(tensor));
+        let operand = match held {
+            Held::Known { exact } => Operand::Known(Arc::new(Known { name: fresh, tensor, exact })),
+            Held::Open => {
+                let ty = TensorType { dtype: tensor.dtype(), shape: Shape::from_slice(tensor.shape()) };
+                Operand::Graph(self.builder.add_weight(&fresh, ty, Role::Activation, Weight::Data(tensor)))
+            }
+        };
         self.scope.define(name, operand.clone());
         for other in others.iter().filter(|other| other.place.meets(&place)) {
             self.scope.overlap(name, other.name);

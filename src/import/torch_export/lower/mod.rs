@@ -33,6 +33,8 @@ struct Lowering<'p> {
     /// Names that nodes or outputs read.
     used: HashSet<&'p str>,
     own: Vec<Arc<OwnOperator>>,
+    /// Whether parameters may have other elements when the kernels run.
+    open_parameters: bool,
     errors: Vec<Diagnostic>,
     unsupported: Groups,
     /// Buffers and inputs by the names that the program has for them: what a write changes.
@@ -52,6 +54,7 @@ pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding
         builder: Builder::new(file, names),
         used,
         own: binding.operators.clone(),
+        open_parameters: binding.open_parameters,
         errors: Vec::new(),
         unsupported: Groups::default(),
         writable: Vec::new(),
