@@ -145,8 +145,8 @@ pub struct DecomposeArgs {
     /// Only this kernel, node, template or operator; the beginning of a name will do
     #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
-    /// What to write
-    #[arg(long, default_value = "suite", value_name = "suite", hide = true)]
+    /// What to write: a suite of kernels, or each distinct layer as a task in KernelBench's format
+    #[arg(long, default_value = "suite", value_name = "suite|tasks")]
     pub emit: String,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]

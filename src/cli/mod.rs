@@ -111,14 +111,17 @@ fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
         Some(stage) => progress::striking(stage),
         None => progress::bars(output_form.json),
     };
+    let emit = options::emit(&args.emit).map_err(|d| vec![*d])?;
     let options = decompose_options(args).map_err(|d| vec![*d])?;
+    if emit == options::Emit::Tasks {
+        return task::layers(&options, observer.as_ref(), &output_form, cancel);
+    }
     let report = pipeline::decompose(&options, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &output_form)
 }
 
 fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
-    options::emit(&args.emit)?;
     let model = args.model.ok_or_else(|| options::usage("no model is named"))?;
     Ok(Options {
         output: args.output,

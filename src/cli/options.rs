@@ -136,8 +136,16 @@ pub fn trials(seed: u64, trials: u64) -> Result<u64> {
     }
 }
 
-pub fn emit(text: &str) -> Result<()> {
-    choice("--emit", text, &[("suite", ())], &["tasks", "sketch"])
+/// What is written of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    Suite,
+    /// Each distinct layer as a task in KernelBench's format.
+    Tasks,
+}
+
+pub fn emit(text: &str) -> Result<Emit> {
+    choice("--emit", text, &[("suite", Emit::Suite), ("tasks", Emit::Tasks)], &["sketch"])
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! `decompose task`, and `decompose verify FILE --task TASK`.
+//! `decompose task`, `decompose verify FILE --task TASK`, and `decompose MODEL --emit tasks`.
 
 use std::path::PathBuf;
 
-use super::args::{ExportArgs, KernelArgs, TaskArgs, VerifyArgs};
-use super::{Outcome, finish, options, progress};
+use super::args::{ExportArgs, KernelArgs, OutputArgs, TaskArgs, VerifyArgs};
+use super::{Outcome, complain, exit, finish, json, options, output_failed, print, progress};
 use crate::diag::Result;
 use crate::pipeline::task::{self, Source, TaskOptions};
-use crate::pipeline::{Cancel, Options};
+use crate::pipeline::{self, Cancel, Options};
 
 pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
     let form = args.output_form.clone();
@@ -46,6 +46,23 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
             ..Options::default()
         },
     })
+}
+
+/// `decompose MODEL --emit tasks`: each distinct layer as a task.
+pub fn layers(options: &Options, observer: &dyn progress::Progress, form: &OutputArgs, cancel: &Cancel) -> Outcome {
+    let (folder, files, outcome) = pipeline::tasks(options, observer, cancel)?;
+    observer.finish();
+    let plan = &outcome.planned.plan;
+    let text = if form.json {
+        let tasks: Vec<_> = files.iter().map(|file| folder.join(file).display().to_string()).collect();
+        format!("{:#}\n", serde_json::json!({"version": json::VERSION, "model": plan.name, "tasks": tasks}))
+    } else {
+        let lines: String = files.iter().map(|file| format!("{}\n", folder.join(file).display())).collect();
+        format!("{lines}{} tasks of {} launches; not verified: they are questions\n", files.len(), plan.launches.len())
+    };
+    print(&text).map_err(|e| vec![output_failed(&e)])?;
+    complain(&outcome.problems);
+    Ok(exit::combined(&outcome.problems))
 }
 
 /// A file of anybody's against a task.

@@ -35,7 +35,7 @@ pub fn text(plan: &Plan, kernel: &BoundKernel, subject: &Subject, parameters: &P
     text += "\n\ndef test(device):\n    \"\"\"Ordinary inputs, then odd ones.\"\"\"\n";
     text += "    generator = torch.Generator().manual_seed(0)\n";
     for (value, name) in parameters {
-        text += &format!("    {name} = {}.to(device)\n", seeded(&plan.imported, *value));
+        text += &format!("    {name} = {}.to(device)\n", drawn(&plan.imported, *value, ", generator=generator"));
     }
     text += &call(4, "compare", std::slice::from_ref(&list));
     let odd = parameters
@@ -181,8 +181,8 @@ fn viewed(name: &str, from: &[usize], to: &[usize]) -> String {
     if from == to { name.to_owned() } else { format!("{name}.reshape{}", tuple(to)) }
 }
 
-/// An expression for a value's seeded elements, on the CPU.
-fn seeded(graph: &Graph, value: ValueId) -> String {
+/// An expression for a value's elements, on the CPU; `from` is what draws are given besides sizes.
+pub(super) fn drawn(graph: &Graph, value: ValueId, from: &str) -> String {
     let data = graph.value(value);
     let (of, size) = (data.ty.dtype, tuple(&data.ty.shape));
     let cast = |text: String| if of == DType::F32 { text } else { format!("({text}).to({})", dtype(of)) };
@@ -196,15 +196,15 @@ fn seeded(graph: &Graph, value: ValueId) -> String {
             Weight::Data(_) | Weight::Missing => {}
         }
     }
-    let normal = format!("torch.randn({size}, generator=generator)");
-    let uniform = format!("torch.rand({size}, generator=generator)");
+    let normal = format!("torch.randn({size}{from})");
+    let uniform = format!("torch.rand({size}{from})");
     match data.role {
         _ if of == DType::Bool => format!("({uniform} < 0.5)"),
-        Role::IndexBelow(n) => cast(format!("torch.randint(-{n}, {n}, {size}, generator=generator)")),
-        Role::Divisor => cast(format!("torch.randint(1, 6, {size}, generator=generator)")),
+        Role::IndexBelow(n) => cast(format!("torch.randint(-{n}, {n}, {size}{from})")),
+        Role::Divisor => cast(format!("torch.randint(1, 6, {size}{from})")),
         _ if of.is_integer() => {
             let low = if of.is_unsigned() { 0 } else { -8 };
-            cast(format!("torch.randint({low}, 9, {size}, generator=generator)"))
+            cast(format!("torch.randint({low}, 9, {size}{from})"))
         }
         Role::Weight { fan_in } => {
             // The power of two next to 1 / √fan_in keeps outputs near the size of inputs.

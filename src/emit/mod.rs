@@ -22,6 +22,7 @@ mod readme;
 mod restore;
 mod run;
 mod subject;
+mod tasks;
 mod torch_access;
 mod torch_expr;
 mod torch_lines;
@@ -42,6 +43,7 @@ pub use crate::source::files::digest;
 pub use manifest::MANIFEST;
 pub use readme::README;
 pub use restore::restore;
+pub use tasks::tasks;
 pub use weights::STORED;
 pub use write::{abandon, may_write, paths, read, replace, write};
 

@@ -134,6 +134,18 @@ pub fn decompose(options: &Options, observer: &dyn Observer, cancel: &Cancel) ->
     Ok(report)
 }
 
+/// Reads a model, plans it, and writes each distinct layer as a task of its own: the folder, and the plan.
+pub fn tasks(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<(PathBuf, Vec<String>, PlanOutcome)> {
+    let output = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}-tasks", load::stem(&options.model))));
+    emit::may_write(&output, options.force).map_err(one)?;
+    let outcome = plan(options, observer, cancel)?;
+    observer.stage("emit", 0);
+    let files = emit::tasks(&outcome.planned.plan).map_err(one)?;
+    cancel.check().map_err(one)?;
+    emit::write(&files, &output, options.force).map_err(one)?;
+    Ok((output, files.into_keys().collect(), outcome))
+}
+
 /// Later stages rely on every invariant of a graph; a violation is a fault of the stage before.
 fn verified(graph: &Graph) -> Outcome<()> {
     let violations = violations(graph);
