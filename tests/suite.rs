@@ -2,6 +2,8 @@
 //! precision class, suites that were edited, other people's networks, and the command line's refusals. One
 //! binary, so that the crate is linked once.
 
+#[path = "suite/ban.rs"]
+mod ban;
 #[path = "suite/cli.rs"]
 mod cli;
 #[path = "suite/dead.rs"]

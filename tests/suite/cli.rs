@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use expect_test::{Expect, expect};
 
 /// Runs the tool in a folder of its own.
-fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub fn run(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_decompose")).args(arguments).current_dir(folder).output().unwrap()
 }
 

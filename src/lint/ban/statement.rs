@@ -116,8 +116,20 @@ impl<'a> Walker<'a> {
             }
             ExprKind::Subscript { value: object, index } => {
                 self.eval(index, scope);
-                if self.eval(object, scope).is_tensor() {
-                    self.event(target.span, Kind::Index);
+                match self.eval(object, scope) {
+                    Value::List(mut values) => {
+                        let position = if let ExprKind::Int(i) = &index.kind { usize::try_from(*i).ok() } else { None };
+                        match position.and_then(|i| values.get_mut(i)) {
+                            Some(place) => *place = value.clone(),
+                            None => values.push(value.clone()),
+                        }
+                        // A list that is written where it is used has no name to be found by.
+                        if !matches!(object.kind, ExprKind::List(_) | ExprKind::Tuple(_)) {
+                            self.assign(object, &Value::List(values), scope);
+                        }
+                    }
+                    object if object.is_tensor() => self.event(target.span, Kind::Index),
+                    _ => {}
                 }
             }
             _ => {}

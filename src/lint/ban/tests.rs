@@ -109,6 +109,17 @@ fn lint_ban_takes_what_means_nothing() {
     }
 }
 
+#[test]
+fn lint_ban_keeps_what_is_put_into_a_list() {
+    for body in
+        ["a = {}\n        a['k'] = x", "a = [1, 2]\n        a[1] = x", "self.a = {}\n        self.a['k'] = x\n        a = self.a"]
+    {
+        let body = format!("        {body}\n        for v in a:\n            v * 2\n");
+        assert!(said("", "", &body).contains("F004"), "{body}");
+    }
+    assert!(!said("", "", "        a = [x, x]\n        a[1] = 1\n        a[1] * 2\n").contains("F004"));
+}
+
 /// Two lists that differ far behind are two alternatives.
 #[test]
 fn lint_ban_joins_what_differs_late() {

@@ -3,7 +3,8 @@
 //!
 //! Parameters of forward are tensors unless their annotation or default says otherwise. Of alternatives (`a if c else b`,
 //! branches, entries of a list chosen at run time) every one is kept. Does not catch: an operator between two values that are
-//! both unknown (parameters of `__init__`, results of functions of other files without a tensor among their arguments).
+//! both unknown (parameters of `__init__`, results of functions of other files without a tensor among their arguments), and
+//! what is put into a list or a dict under another name of it.
 
 use crate::syntax::ast::{Expr, FunctionDef, Param};
 
