@@ -1,6 +1,7 @@
 //! Dense host tensors, by carrier, loops over their lanes ([`strided`]), and the files that hold them ([`npy`],
 //! [`stored`]).
 
+pub mod eight;
 pub mod npy;
 pub mod stored;
 pub mod strided;

@@ -2,12 +2,14 @@
 //!
 //! | pattern | what becomes what | in |
 //! | --- | --- | --- |
-//! | `CombineBroadcastMulReducePattern` | `sum(a[:, :, None] * b[None, :, :], 1)` of fp32 becomes `dot(a, b)` in **tf32** | here |
+//! | `CombineBroadcastMulReducePattern` | `sum(a[:, :, None] * b[None, :, :], 1)` of fp32 becomes `dot(a, b)` in **tf32** (Triton 3.2 to 3.7; in fp32 since 3.8) | here |
 //! | `CombineDotAddFPattern`, `…IPattern` and their mirrored forms | a sum with a dot that begins at zero becomes that dot's accumulator | the emulator's tape |
 //!
 //! The others (`CombineSelectMaskedLoadPattern`, `CombineAddPtrPattern`) change no value. The product of a row and a
 //! column must be written in that order, and M and N must be 16 at least; of fp16 and bf16 the same text makes
-//! Triton's pass fail, and there is no kernel (observed with Triton 3.9; the pass reads alike since 3.0).
+//! Triton's pass fail, and there is no kernel (observed with Triton 3.2 to 3.9). Which Triton compiles a kernel is not known
+//! here, so it loses what it loses under the older ones; IR that Triton 3.8 or 3.9 has passed through says fp32, and is taken
+//! at its word.
 
 use std::collections::HashMap;
 
