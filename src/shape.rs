@@ -50,6 +50,26 @@ pub fn broadcast(a: &[usize], b: &[usize]) -> Option<Shape> {
         .collect()
 }
 
+/// A row-major tensor as lines along a set of axes: element `t` of line `l` lies at `starts[l] + steps[t]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// One a coordinate of the other axes, in row-major order.
+    pub starts: Vec<usize>,
+    /// One a coordinate of these axes, in row-major order; the first is 0.
+    pub steps: Vec<usize>,
+}
+
+/// The lines of a tensor along some axes.
+pub fn lines(shape: &[usize], axes: &[usize]) -> Lines {
+    let strides = contiguous_strides(shape);
+    let mut lines = Lines { starts: vec![0], steps: vec![0] };
+    for (axis, (&size, &stride)) in shape.iter().zip(&strides).enumerate() {
+        let offsets = if axes.contains(&axis) { &mut lines.steps } else { &mut lines.starts };
+        *offsets = offsets.iter().flat_map(|&start| (0..size).map(move |i| start + i * stride as usize)).collect();
+    }
+    lines
+}
+
 /// `1×3×224×224`; a scalar prints as `scalar`.
 pub fn display(shape: &[usize]) -> String {
     if shape.is_empty() {
@@ -72,5 +92,13 @@ mod tests {
         assert_eq!(broadcast(&[3, 1], &[4]).unwrap().as_slice(), [3, 4]);
         assert_eq!(broadcast(&[3], &[4]), None);
         assert_eq!(display(&[1, 3]), "1×3");
+    }
+
+    #[test]
+    fn lines_cover_every_element_once() {
+        let Lines { starts, steps } = lines(&[2, 3, 4], &[0, 2]);
+        assert_eq!((starts.as_slice(), steps.as_slice()), ([0, 4, 8].as_slice(), [0, 1, 2, 3, 12, 13, 14, 15].as_slice()));
+        assert_eq!(lines(&[], &[]), Lines { starts: vec![0], steps: vec![0] });
+        assert!(lines(&[2, 0], &[0]).starts.is_empty());
     }
 }

@@ -1,11 +1,14 @@
-//! Import against ONNX's own node tests: a case is imported, evaluated by the reference, and compared
-//! with the outputs that ONNX publishes. This is what catches a wrong lowering: everything later in
-//! the pipeline takes the imported graph for the truth.
+//! Import against ONNX's own node tests, and against programs that torch exported ([`torch`]): a case is imported,
+//! evaluated by the reference, and compared with the outputs that ONNX publishes or torch computed. This is what
+//! catches a wrong lowering: everything later in the pipeline takes the imported graph for the truth.
+
+#[path = "import/torch.rs"]
+mod torch;
 
 use decompose::diag::render::render;
 use decompose::dtype::DType;
 use decompose::graph::{Graph, Producer, Weight};
-use decompose::import::{Binding, onnx};
+use decompose::import::{Binding, Imported, onnx};
 use decompose::reference::{self, Env, Math};
 use decompose::tensor::{Storage, Tensor};
 use prost::Message;
@@ -67,6 +70,18 @@ fn difference(graph: &Graph, got: &Tensor, value: decompose::graph::ValueId, wan
     })
 }
 
+/// A tensor of one number.
+fn filled(ty: &decompose::graph::TensorType, number: f64) -> Tensor {
+    let count = ty.shape.iter().product();
+    let storage = match Storage::zeros(ty.dtype.carrier(), count) {
+        Storage::F64(_) => Storage::F64(vec![number; count]),
+        Storage::F32(_) => Storage::F32(vec![number as f32; count]),
+        Storage::I64(_) => Storage::I64(vec![number as i64; count]),
+        Storage::Bool(_) => Storage::Bool(vec![u8::from(number != 0.0); count]),
+    };
+    Tensor::new(ty.dtype, ty.shape.clone(), storage)
+}
+
 /// Whether an input or output is a double (11): such cases must be refused by name.
 fn has_doubles(model: &ModelProto) -> bool {
     let graph = model.graph.as_ref().unwrap();
@@ -79,7 +94,6 @@ fn has_doubles(model: &ModelProto) -> bool {
 
 fn run(model: &ModelProto) -> Result<(), String> {
     let name = &model.graph.as_ref().unwrap().name;
-    let all = |errors: &[decompose::diag::Diagnostic]| errors.iter().map(|d| render(d, false)).collect::<Vec<_>>().join("\n");
     let imported = onnx::from_bytes(name, &model.encode_to_vec(), &Binding::default()).map_err(|errors| all(&errors))?;
     if has_doubles(model) {
         let refused = imported.unsupported.iter().any(|d| d.code == &decompose::diag::codes::DTYPE_UNSUPPORTED);
@@ -88,19 +102,34 @@ fn run(model: &ModelProto) -> Result<(), String> {
     if !imported.unsupported.is_empty() {
         return Err(all(&imported.unsupported));
     }
-    let graph = decompose::graph::verify::verify(imported.graph).map_err(|errors| all(&errors))?;
     let tensors: Vec<_> = model.training_info[0].initialization.as_ref().unwrap().initializer.iter().map(tensor).collect();
-    let (inputs, outputs) = tensors.split_at(graph.inputs().len());
+    let (inputs, outputs) = tensors.split_at(imported.graph.inputs().len());
+    agrees(imported, inputs, outputs)
+}
+
+fn all(errors: &[decompose::diag::Diagnostic]) -> String {
+    errors.iter().map(|d| render(d, false)).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether the reference computes these outputs of an imported model from these inputs. What the model writes comes
+/// behind its outputs and is not compared.
+fn agrees(imported: Imported, inputs: &[Tensor], outputs: &[Tensor]) -> Result<(), String> {
+    let returned = imported.graph.outputs().len() - imported.mutates.len();
+    if inputs.len() != imported.graph.inputs().len() || outputs.len() != returned {
+        return Err(format!("{} inputs, {returned} outputs", imported.graph.inputs().len()));
+    }
+    let graph = decompose::graph::verify::verify(imported.graph).map_err(|errors| all(&errors))?;
     let mut env = Env::new();
     graph.inputs().iter().zip(inputs).for_each(|(&value, tensor)| env.set(value, tensor.clone()));
     for (value, data) in graph.values() {
-        if let Producer::Weight(Weight::Data(tensor)) = &data.producer {
-            env.set(value, tensor.clone());
+        match &data.producer {
+            Producer::Weight(Weight::Data(tensor)) => env.set(value, tensor.clone()),
+            Producer::Weight(Weight::Filled(number)) => env.set(value, filled(&data.ty, *number)),
+            Producer::Weight(Weight::Missing) | Producer::Input(_) | Producer::Node { .. } => {}
         }
     }
     let nodes = graph.topological().map_err(|_| "a cycle".to_owned())?;
     reference::evaluate(&graph, &nodes, &mut env, Math::F64).map_err(|error| render(&error, false))?;
-    assert_eq!(graph.outputs().len(), outputs.len());
     let differences = graph.outputs().iter().zip(outputs).find_map(|(&value, want)| {
         let got = env.get(value).ok_or("an output was not computed").ok()?;
         difference(&graph, got, value, want)

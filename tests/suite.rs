@@ -14,6 +14,8 @@ mod edits;
 mod equivalent;
 #[path = "suite/explain.rs"]
 mod explain;
+#[path = "suite/families.rs"]
+mod families;
 #[path = "suite/given.rs"]
 mod given;
 #[path = "suite/internal.rs"]

@@ -423,6 +423,9 @@ pub struct LintArgs {
     /// The device: sm_90, sm_80, gfx942, ascend910b1 … [default: none; only rules for every device]
     #[arg(long, value_name = "TARGET")]
     pub target: Option<String>,
+    /// Instead: whether `ModelNew.forward` computes anything in PyTorch
+    #[arg(long, value_name = "MODE", conflicts_with_all = ["target", "fix"])]
+    pub ban: Option<BanMode>,
     /// Mend what is mechanical, in the files
     #[arg(long)]
     pub fix: bool,
@@ -444,6 +447,15 @@ pub struct LintArgs {
     /// Where neither a launch nor a config says it
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(1..))]
     pub num_stages: i64,
+}
+
+/// How much the ban on PyTorch allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BanMode {
+    /// Buffers, strides, metadata and launches
+    Strict,
+    /// Copies and fills of buffers, too
+    Lenient,
 }
 
 /// A number of warps, as Triton takes it.

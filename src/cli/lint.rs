@@ -5,11 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::args::LintArgs;
+use super::args::{BanMode, LintArgs};
 use super::{Outcome, exit, explain, json, options, output_failed, print};
 use crate::diag::render::render;
 use crate::diag::{Diagnostic, codes};
 use crate::launch::signature;
+use crate::lint::ban::{self, Ban, Mode};
 use crate::lint::{self, Finding, Request, fix, sarif};
 use crate::source::{SourceFile, files};
 use crate::syntax::parse_module;
@@ -20,10 +21,19 @@ const ROUNDS: usize = 8;
 
 pub fn run(args: &LintArgs) -> Outcome {
     let request = request(args).map_err(|d| vec![*d])?;
+    let ban = args.ban.map(|mode| match mode {
+        BanMode::Strict => Mode::Strict,
+        BanMode::Lenient => Mode::Lenient,
+    });
+    let ban = ban.map(|mode| Ban { mode, ..Ban::default() });
     let mut findings = Vec::new();
     let mut mended = 0;
     for path in files(&args.files).map_err(|d| vec![*d])? {
-        match lint(&path, &request, args.fix) {
+        let found = match &ban {
+            Some(ban) => banned(&path, ban),
+            None => lint(&path, &request, args.fix),
+        };
+        match found {
             Ok((found, count)) => {
                 findings.extend(found);
                 mended += count;
@@ -34,8 +44,8 @@ pub fn run(args: &LintArgs) -> Outcome {
     let diagnostics: Vec<&Diagnostic> = findings.iter().map(|finding| &finding.diagnostic).collect();
     let text = match (args.sarif, args.json) {
         (true, _) => sarif::document(&findings),
-        (false, true) => document(&findings, mended, request.target),
-        (false, false) => report(&findings, mended),
+        (false, true) => document(&findings, mended, request.target, ban.as_ref()),
+        (false, false) => report(&findings, mended, ban.as_ref()),
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
     Ok(exit::combined(diagnostics))
@@ -88,6 +98,13 @@ fn files(named: &[PathBuf]) -> crate::diag::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// What breaks the ban in a file.
+fn banned(path: &Path, ban: &Ban) -> crate::diag::Result<(Vec<Finding>, usize)> {
+    let name = path.display().to_string();
+    let text = files::text(path).map_err(|e| Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, e.to_string()).in_file(&name)))?;
+    Ok((ban::check(&parse_module(&SourceFile::new(&name, text))?, ban), 0))
+}
+
 /// What a file's rules say, and how many findings were mended in it.
 fn lint(path: &Path, request: &Request, mend: bool) -> crate::diag::Result<(Vec<Finding>, usize)> {
     let name = path.display().to_string();
@@ -117,7 +134,7 @@ pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Every finding, then what they add up to.
-fn report(findings: &[Finding], mended: usize) -> String {
+fn report(findings: &[Finding], mended: usize, ban: Option<&Ban>) -> String {
     let mut text = String::new();
     for finding in findings {
         text.push_str(&render(&finding.diagnostic, false));
@@ -140,12 +157,18 @@ fn report(findings: &[Finding], mended: usize) -> String {
         (0, fixable) => format!("; {fixable} can be mended with --fix"),
         (mended, _) => format!("; {mended} mended"),
     };
-    text.push_str(&format!("{found}{rest}\n"));
+    match ban {
+        Some(ban) if errors == 0 => text.push_str(&format!("ban: {}, holds\n", ban.mode.name())),
+        Some(ban) => {
+            text.push_str(&format!("ban: {}, {errors} violation{}\n", ban.mode.name(), if errors == 1 { "" } else { "s" }));
+        }
+        None => text.push_str(&format!("{found}{rest}\n")),
+    }
     text.extend(explain::pointer(findings.iter().map(|finding| &finding.diagnostic)));
     text
 }
 
-fn document(findings: &[Finding], mended: usize, target: Option<&'static Target>) -> String {
+fn document(findings: &[Finding], mended: usize, target: Option<&'static Target>, ban: Option<&Ban>) -> String {
     let [errors, warnings, advice] = lint::counts(findings.iter().map(|f| &f.diagnostic));
     let list: Vec<serde_json::Value> = findings
         .iter()
@@ -155,9 +178,12 @@ fn document(findings: &[Finding], mended: usize, target: Option<&'static Target>
             document
         })
         .collect();
-    let document = serde_json::json!({
+    let mut document = serde_json::json!({
         "version": json::VERSION, "target": target.map(|t| t.name), "findings": list, "mended": mended,
         "errors": errors, "warnings": warnings, "advice": advice,
     });
+    if let Some(ban) = ban {
+        document["ban"] = ban.mode.name().into();
+    }
     format!("{document:#}\n")
 }

@@ -83,7 +83,7 @@ impl Signal {
 /// Whether a softmax's elements are all 0 or 1 to fp32.
 fn saturated(op: &Op, output: &Tensor) -> bool {
     let hot = |&v: &f64| v == 1.0 || v.abs() < SATURATED;
-    matches!(op, Op::Softmax { .. }) && floats(output.storage()).par_iter().all(hot)
+    matches!(op, Op::Softmax { log: false, .. }) && floats(output.storage()).par_iter().all(hot)
 }
 
 /// A diagnostic that names the layer when its output, computed by `op`, carries no signal.
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_saturated_softmax_is_dead() {
         let tensor = |lanes: [f32; 4]| Tensor::from_f32(Shape::from_slice(&[2, 2]), lanes.to_vec());
-        let softmax = Op::Softmax { axis: 1 };
+        let softmax = Op::Softmax { axis: 1, log: false };
         let hot = tensor([1.0, 0.0, 1e-38, 1.0]);
         let message = check("m", "prob", &softmax, &hot).unwrap().message;
         assert!(message.contains("saturated"), "{message}");

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::dtype::{Carrier, DType};
 use crate::expr::{Binary, Node, Unary};
-use crate::graph::op::{Map, PoolKind};
+use crate::graph::op::{Map, PoolKind, ReduceKind, ScanKind};
 use crate::graph::{Graph, NodeId, Op};
 use crate::reference::{Env, floats, terms};
 use crate::tensor::{Storage, Tensor};
@@ -41,8 +41,9 @@ pub fn is_exact(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
 /// is the first part of every split and has fewer digits than tf32.
 pub fn survives_splitting(graph: &Graph, nodes: &[NodeId], env: &Env) -> bool {
     let contraction = |&&id: &&NodeId| match graph.node(id).op {
-        Op::Conv(_) | Op::MatMul => true,
-        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::Softmax { .. } | Op::View(_) => false,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => true,
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Lrn(_) | Op::Softmax { .. } | Op::View(_) => false,
+        Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => false,
     };
     let factors = nodes.iter().filter(contraction).flat_map(|&id| graph.node(id).inputs.iter().take(2).flatten());
     factors.filter(|&&v| graph.dtype(v) == DType::F32).all(|&v| env.get(v).is_some_and(|t| is_of(DType::BF16, t)))
@@ -55,15 +56,28 @@ pub fn averages(graph: &Graph, nodes: &[NodeId]) -> bool {
             PoolKind::Max => false,
             PoolKind::Average { .. } | PoolKind::AdaptiveAverage => true,
         },
-        Op::Conv(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::Softmax { .. } | Op::View(_) => false,
+        Op::Reduce(reduce) => reduce.kind == ReduceKind::Mean,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Norm(_) => false,
+        Op::Lrn(_) | Op::Softmax { .. } | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => false,
     })
 }
 
 fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool {
     match op {
         Op::View(_) => true,
-        Op::Softmax { .. } | Op::Lrn(_) => false,
-        Op::Conv(_) | Op::MatMul => {
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Norm(_) => false,
+        Op::ArgReduce(_) => true,
+        Op::Reduce(reduce) => operands[0].is_some_and(|x| match reduce.kind {
+            ReduceKind::Max | ReduceKind::Min => true,
+            ReduceKind::Sum | ReduceKind::Mean => sums_exactly(x, reduce.terms(x.shape())) && representable(output),
+            ReduceKind::Prod => multiplies_exactly(x, reduce.terms(x.shape())),
+            ReduceKind::LogSumExp => false,
+        }),
+        Op::Scan(scan) => operands[0].is_some_and(|x| match scan.kind {
+            ScanKind::Sum => sums_exactly(x, x.shape()[scan.axis]),
+            ScanKind::Prod => multiplies_exactly(x, x.shape()[scan.axis]),
+        }),
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => {
             if output.dtype().carrier() == Carrier::I64 {
                 return true;
             }
@@ -87,6 +101,23 @@ fn node_is_exact(op: &Op, operands: &[Option<&Tensor>], output: &Tensor) -> bool
         }
         Op::Map(map) => map_is_exact(map) && representable(output),
     }
+}
+
+/// Whether sums of so many elements are exact in any order. Integers wrap alike.
+fn sums_exactly(x: &Tensor, terms: usize) -> bool {
+    x.dtype().carrier() == Carrier::I64 || terms as f64 * Digits::of(x).steps() < LIMIT
+}
+
+/// Whether products of so many elements are exact in any order: of powers of two and zeros, as long as
+/// none leaves the range of fp32. Integers wrap alike.
+fn multiplies_exactly(x: &Tensor, terms: usize) -> bool {
+    if x.dtype().carrier() == Carrier::I64 {
+        return true;
+    }
+    let exponent = |v: f64| if v == 0.0 { 0.0 } else { v.abs().log2() };
+    let lanes = floats(x.storage());
+    let farthest = lanes.iter().map(|&v| exponent(v).abs()).fold(0.0, f64::max);
+    lanes.iter().all(|&v| v.is_finite() && exponent(v).fract() == 0.0) && terms as f64 * farthest < 120.0
 }
 
 /// Whether every element is a number of a type narrower than fp32 (of any other it is).

@@ -15,7 +15,7 @@ use crate::conform::exact;
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::emit::numerics_seed;
-use crate::graph::op::{Pool, PoolKind};
+use crate::graph::op::{Pool, PoolKind, ReduceKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
 use crate::reference::seeded;
 use crate::reference::{Env, bins};
@@ -126,7 +126,8 @@ fn deviation(graph: &Graph, nodes: &[NodeId], value: ValueId) -> (f32, i32) {
         match node.op {
             Op::BatchNorm { epsilon } if node.inputs.contains(&Some(value)) => Some((epsilon, node.inputs[4]?)),
             Op::BatchNorm { .. } => None,
-            Op::Map(_) | Op::Conv(_) | Op::Pool(_) | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+            Op::Map(_) | Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::MatMul | Op::Norm(_) => None,
+            Op::Softmax { .. } | Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => None,
         }
     };
     let (epsilon, variance) = nodes.iter().find_map(of).unwrap_or((0.0, value));
@@ -146,8 +147,8 @@ fn exact_variance(epsilon: f32, dtype: DType) -> (f32, i32) {
     (0..8).find_map(of).unwrap_or((dtype.round(f64::from(1.0 - epsilon)) as f32, 0))
 }
 
-/// What the elements must be multiples of, so that every average pool that reads the value is exact:
-/// the least common multiple of the pools' divisors, 1 without such a pool; `None` when elements of
+/// What the elements must be multiples of, so that every average pool and mean that reads the value is exact:
+/// the least common multiple of their divisors, 1 without one; `None` when elements of
 /// twice that size would not be exact in the value's dtype or not pass as exact.
 fn divisor(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<i64> {
     let (shape, dtype) = (graph.shape(value), graph.dtype(value));
@@ -156,7 +157,9 @@ fn divisor(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<i64> {
     readers(graph, nodes, value)
         .filter_map(|op| match op {
             Op::Pool(pool) => Some(window_multiple(pool, shape)),
-            Op::Map(_) | Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+            Op::Reduce(reduce) if reduce.kind == ReduceKind::Mean => Some(i64::try_from(reduce.terms(shape)).ok()),
+            Op::Map(_) | Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul | Op::BatchNorm { .. } | Op::Norm(_) => None,
+            Op::Softmax { .. } | Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => None,
         })
         .try_fold(1, |all, multiple| common_multiple(all, multiple?))
         .filter(|&step| 2.0 * (step as f64) < limit)

@@ -7,6 +7,8 @@
 //!
 //! Not caught: what the [`reference`] evaluates in common with this (the scalar operators of a Map).
 
+mod lines;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -128,7 +130,12 @@ impl Sampler<'_> {
             Op::BatchNorm { epsilon } => self.batch_norm(node, *epsilon, index),
             Op::Lrn(lrn) => self.lrn(node, lrn, index),
             Op::MatMul => self.matmul(node, index),
-            Op::Softmax { axis } => self.softmax(node, *axis, index),
+            Op::ConvTranspose(conv) => self.conv_transpose(node, conv, index),
+            Op::Norm(norm) => self.norm(node, norm, index),
+            Op::Softmax { axis, log } => self.softmax(node, *axis, *log, index),
+            Op::Reduce(reduce) => self.reduce(node, reduce, index),
+            Op::ArgReduce(arg) => self.position(node, arg, index),
+            Op::Scan(scan) => self.scan(node, scan, index),
             Op::View(view) => {
                 let x = self.operand(node, 0)?;
                 self.element(x, &viewed(view, self.graph.shape(x), self.graph.shape(self.graph.node(node).outputs[0]), index))
@@ -263,7 +270,7 @@ impl Sampler<'_> {
         Ok(sum)
     }
 
-    fn softmax(&self, node: NodeId, axis: usize, index: &[usize]) -> Result<f64> {
+    fn softmax(&self, node: NodeId, axis: usize, log: bool, index: &[usize]) -> Result<f64> {
         let x = self.operand(node, 0)?;
         let line = (0..self.graph.shape(x)[axis]).map(|at| {
             let mut index = Shape::from_slice(index);
@@ -273,7 +280,8 @@ impl Sampler<'_> {
         let line = line.collect::<Result<Vec<f64>>>()?;
         let largest = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = line.iter().map(|v| libm::exp(v - largest)).sum();
-        Ok(libm::exp(line[index[axis]] - largest) / sum)
+        let own = line[index[axis]] - largest;
+        Ok(if log { own - libm::log(sum) } else { libm::exp(own) / sum })
     }
 }
 

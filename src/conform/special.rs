@@ -9,21 +9,21 @@
 //!   where they went, and a NaN at the end and an infinity at the beginning, where blocks have masks of their own.
 //!   Those of which the output shows nothing (all of one row that ends in a NaN) run alone, too, and operands
 //!   beside a contraction, weights among them, without those in its factors ([`beside`]);
-//! * *lowered*, for launches with a maximum in them (pools, softmax): every activation becomes (x − 24)·2¹²², in
+//! * *lowered*, for launches with a maximum in them (pools, softmax, reductions): every activation becomes (x − 24)·2¹²², in
 //!   float16 (x − 24)·2¹¹, and the last eighth −∞. Only −∞ is below all of it, so that whatever stands for it, where
 //!   a maximum begins or in masked lanes, comes out instead;
 //! * *wide*: elements over four orders of magnitude and more, halves among them, so that no branch that ordinary
 //!   numbers do not reach and no narrower type goes unseen; whole numbers beyond 32 bits, and divisors below zero. Where
 //!   lanes do not meet (Maps alone), also odd numbers around 2²³, where a float ends to have a half, and numbers whose
 //!   square overflows;
-//! * *led*, for softmax: the first half of every row is −∞, and with it whole blocks.
+//! * *led*, for softmax and sums of exponentials: the first half of every row is −∞, and with it whole blocks.
 //!
 //! The output is held to its derived bound, and to the reference where that is not finite. Excused is an element where
 //! fp32 arithmetic, operator by operator, does not meet that bound itself: overflow on the way, or a number that fp32
 //! rounds to 0 times an infinity.
 //!
 //! Not caught: where floats become whole numbers, anything but the wide run of what is read as it is, since the rest is
-//! undefined there; what only a contraction's weights show that are no numbers; finite results behind an infinite bound;
+//! undefined there; what only a contraction's weights show that are no numbers, and any in those of transposed convolutions; finite results behind an infinite bound;
 //! a stand-in below every number of the lowered run where the maximum is taken of something computed in the kernel.
 
 mod beside;
@@ -37,7 +37,7 @@ use crate::conform::subject::Operand;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::Node;
-use crate::graph::op::{Map, Pool, PoolKind};
+use crate::graph::op::{ArgKind, Map, Pool, PoolKind, Reduce, ReduceKind};
 use crate::graph::{Graph, NodeId, Op, Role, ValueId};
 use crate::reference::{self, Env, Math, floats};
 use crate::tensor::{Storage, Tensor};
@@ -65,7 +65,10 @@ const RUNS: [(Numbers, Needless); 5] = [
 /// The first of the runs that does not hold; `given` is that of the numerics pass.
 pub fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let (graph, nodes) = (&bench.subject.imported, bench.nodes());
-    let activations = || bench.launch.held().into_iter().filter(|&v| graph.value(v).role == Role::Activation);
+    let activations = || {
+        let held = bench.launch.held().into_iter().filter(|&v| graph.value(v).role == Role::Activation);
+        held.filter(|&v| !meets_gaps(graph, &nodes, v))
+    };
     let becomes_whole = becomes_whole(graph, &nodes);
     let wide_floats: Vec<ValueId> =
         activations().filter(|&v| is_float(graph.dtype(v)) && becomes_whole != Whole::Undefined).collect();
@@ -295,12 +298,26 @@ fn set(storage: &mut Storage, at: usize, number: f64) {
     }
 }
 
+/// Whether a value becomes the weight of a transposed convolution. A kernel multiplies it by the zeros that stand
+/// where a tap meets no element, of which the operator knows nothing.
+fn meets_gaps(graph: &Graph, nodes: &[NodeId], value: ValueId) -> bool {
+    nodes.iter().map(|&id| graph.node(id)).any(|node| match node.op {
+        Op::ConvTranspose(_) => node.inputs.get(1) == Some(&Some(value)),
+        Op::Map(_) | Op::View(_) => node.inputs.contains(&Some(value)) && meets_gaps(graph, nodes, node.outputs[0]),
+        Op::Conv(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } => false,
+        Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => false,
+    })
+}
+
 /// Whether a maximum is taken.
 fn has_maximum(graph: &Graph, nodes: &[NodeId]) -> bool {
     nodes.iter().any(|&id| match &graph.node(id).op {
         Op::Softmax { .. } | Op::Pool(Pool { kind: PoolKind::Max, .. }) => true,
         Op::Pool(Pool { kind: PoolKind::Average { .. } | PoolKind::AdaptiveAverage, .. }) => false,
-        Op::Conv(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::View(_) => false,
+        Op::Reduce(reduce) => matches!(reduce.kind, ReduceKind::Max | ReduceKind::LogSumExp),
+        Op::ArgReduce(arg) => arg.kind == ArgKind::Max,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul | Op::Map(_) | Op::BatchNorm { .. } | Op::Norm(_) => false,
+        Op::Lrn(_) | Op::Scan(_) | Op::View(_) => false,
     })
 }
 
@@ -331,8 +348,8 @@ fn becomes_whole(graph: &Graph, nodes: &[NodeId]) -> Whole {
     };
     let of = |&id: &NodeId| match &graph.node(id).op {
         Op::Map(map) => casts(map),
-        Op::Conv(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } => Whole::No,
-        Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => Whole::No,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) => Whole::No,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => Whole::No,
     };
     let found = nodes.iter().map(of).max().unwrap_or(Whole::No);
     // What another node computes may be larger than what is read.
@@ -346,7 +363,10 @@ fn is_signed_divisor(graph: &Graph, value: ValueId) -> bool {
 }
 
 fn has_softmax(graph: &Graph, nodes: &[NodeId]) -> bool {
-    nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Softmax { .. }))
+    nodes.iter().any(|&id| {
+        let log_sum = |reduce: &Reduce| reduce.kind == ReduceKind::LogSumExp;
+        matches!(&graph.node(id).op, Op::Softmax { .. }) || matches!(&graph.node(id).op, Op::Reduce(reduce) if log_sum(reduce))
+    })
 }
 
 fn is_float(dtype: DType) -> bool {

@@ -3,7 +3,7 @@
 //! A code is never reused for another meaning. The first letter says the stage: U usage and files,
 //! M model, S syntax of Python or YAML, K kernel language, A fault of a running kernel (with a
 //! line), B wrong shape or grid, C wrong values, H host code, E launch descriptions, T templates, N rules for
-//! NPUs, G rules for GPUs, V conversion, L limits, X internal.
+//! NPUs, G rules for GPUs, F falls back to PyTorch, V conversion, L limits, X internal.
 
 use super::Class;
 
@@ -144,6 +144,20 @@ codes! {
     GPU_GRID = "G005", Bug, "grid too large for the GPU";
     GPU_PRECISION = "G006", Bug, "precision class that the target lacks";
     GPU_FP8 = "G007", Bug, "8-bit float that the target lacks";
+
+    BAN_TORCH = "F001", Bug, "function of torch";
+    BAN_FUNCTIONAL = "F002", Bug, "function of torch.nn.functional";
+    BAN_METHOD = "F003", Bug, "method of a tensor";
+    BAN_OPERATOR = "F004", Bug, "operator on a tensor";
+    BAN_MODULE = "F005", Bug, "module of torch called";
+    BAN_INDEX = "F006", Bug, "tensor indexed";
+    BAN_NO_KERNEL = "F007", Bug, "no kernel at all";
+    BAN_UNLAUNCHED = "F008", Bug, "kernel never launched";
+    BAN_PLACEHOLDER = "F009", Bug, "kernels that compute nothing";
+    BAN_GUARDED = "F010", Bug, "`try` or `pass`";
+    BAN_BYPASS = "F011", Bug, "way round Triton";
+    BAN_UNREAD = "F012", Bug, "forward cannot be followed";
+    BAN_COPY = "F013", Bug, "copy made by torch";
 
     NOT_CONVERTIBLE = "V001", Unsupported, "no counterpart in the other form";
 

@@ -10,7 +10,7 @@
 //! carries errors as itself on magnitudes, a maximum as itself, a function by its Lipschitz constant;
 //! below 0, a ReLU passes only what an error lifts above it.
 //!
-//! Not derived: errors that enter a softmax, a response normalisation, or a function without such a constant
+//! Not derived: errors that enter a softmax, a normalisation by own statistics, a minimum, a product, or a function without such a constant
 //! (`None`: the kernel keeps its flat tolerance).
 
 mod growth;
@@ -23,6 +23,7 @@ use super::subject::Subject;
 use super::{torch_expr, torch_ops, wrapper};
 use crate::diag;
 use crate::dtype::DType;
+use crate::graph::op::{Reduce, ReduceKind, Scan, ScanKind};
 use crate::graph::{Graph, NodeId, Op, ValueId};
 use crate::select::plan::Plan;
 use crate::tolerance::rounding;
@@ -90,8 +91,9 @@ fn may_round(graph: &Graph, id: NodeId, nodes: &[NodeId]) -> bool {
     let dtype = graph.dtype(output);
     let contracted = || {
         nodes.iter().map(|&id| graph.node(id)).any(|node| match node.op {
-            Op::Conv(_) | Op::MatMul => reaches(graph, &node.inputs, output, nodes),
-            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => false,
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => reaches(graph, &node.inputs, output, nodes),
+            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) => false,
+            Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => false,
         })
     };
     let viewed = matches!(graph.node(id).op, Op::View(_));
@@ -138,7 +140,7 @@ fn carried(
             Some(vec![torch_expr::map(&grown, &operands, names, lines)])
         }
         // |Σ (a + δa)(b + δb) − Σ a·b| ≤ Σ |δa|·|b| + Σ (|a| + |δa|)·|δb|
-        Op::Conv(_) | Op::MatMul => {
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => {
             let mut terms = Vec::new();
             if let Some(first) = error(0) {
                 terms.push(applied(&[Some(first), operand(1, magnitude)])?);
@@ -151,11 +153,14 @@ fn carried(
             if error(2).is_some() { None } else { Some(terms) }
         }
         Op::Pool(_) | Op::View(_) => Some(vec![applied(&[error(0)])?]),
+        Op::Reduce(Reduce { kind: ReduceKind::Sum | ReduceKind::Mean | ReduceKind::Max, .. })
+        | Op::Scan(Scan { kind: ScanKind::Sum, .. }) => Some(vec![applied(&[error(0)])?]),
         Op::BatchNorm { .. } if (1..5).all(|i| error(i).is_none()) => {
             let exact = [operand(1, magnitude), operand(2, nothing), operand(3, nothing), operand(4, itself)];
             Some(vec![applied(&[[error(0)].as_slice(), &exact].concat())?])
         }
-        Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => None,
+        Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) => None,
+        Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => None,
     })
 }
 

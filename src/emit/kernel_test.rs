@@ -10,7 +10,7 @@ use super::wrapper::{self, taken_shape};
 use crate::diag;
 use crate::dtype::DType;
 use crate::expr::{Binary, Node, Unary};
-use crate::graph::op::PoolKind;
+use crate::graph::op::{PoolKind, ReduceKind};
 use crate::graph::{Graph, Op, Producer, Role, ValueId, Weight};
 use crate::select::plan::Plan;
 use crate::template::{BoundKernel, Operand, OperandAccess};
@@ -242,7 +242,10 @@ fn moves(plan: &Plan, subject: &Subject) -> bool {
         Op::View(_) => true,
         Op::Pool(pool) => pool.kind == PoolKind::Max,
         Op::Map(map) => map.body.nodes().iter().all(|(node, _)| chooses(node)),
-        Op::Conv(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => false,
+        Op::Reduce(reduce) => matches!(reduce.kind, ReduceKind::Max | ReduceKind::Min),
+        Op::ArgReduce(_) => true,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::MatMul => false,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Scan(_) => false,
     })
 }
 

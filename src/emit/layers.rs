@@ -189,8 +189,7 @@ fn walk(graph: &Graph, first: &[NodeId], other: &[NodeId], same: &mut BTreeMap<V
 fn operator(op: &Op) -> Op {
     match op {
         Op::Map(map) => Op::Map(crate::graph::op::Map { label: String::new(), ..map.clone() }),
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Lrn(_) | Op::MatMul | Op::Softmax { .. } | Op::View(_) => {
-            op.clone()
-        }
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Lrn(_) => op.clone(),
+        Op::MatMul | Op::Softmax { .. } | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => op.clone(),
     }
 }

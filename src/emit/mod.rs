@@ -22,6 +22,7 @@ mod run;
 mod subject;
 mod torch_access;
 mod torch_expr;
+mod torch_lines;
 mod torch_ops;
 mod weights;
 mod wrapper;

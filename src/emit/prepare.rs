@@ -72,10 +72,15 @@ pub fn statements(
             Op::View(View::Transpose(order)) => Some(format!("{}.permute({}).contiguous()", operands[0].0, list(order))),
             Op::View(View::Broadcast(_))
             | Op::Conv(_)
+            | Op::ConvTranspose(_)
             | Op::Pool(_)
             | Op::BatchNorm { .. }
+            | Op::Norm(_)
             | Op::MatMul
             | Op::Softmax { .. }
+            | Op::Reduce(_)
+            | Op::ArgReduce(_)
+            | Op::Scan(_)
             | Op::Lrn(_) => None,
         };
         let name = names.fresh(&graph.value(node.outputs[0]).name);

@@ -178,7 +178,9 @@ fn forward(plan: &Plan, modules: &[String], prepared: &[ValueId], reserved: &[&s
             let message = format!("{name} of {} is taken as {}", shape::display(&from), shape::display(shape));
             return Err(Box::new(Diagnostic::new(&codes::INTERNAL, message)));
         }
-        Ok(format!("{name}.view{}", tuple(shape)))
+        // `view()` is no call for torch.
+        let sizes = if shape.is_empty() { "(())".to_owned() } else { tuple(shape) };
+        Ok(format!("{name}.view{sizes}"))
     };
     for launch in &plan.launches {
         let kernel = &plan.kernels[launch.kernel];

@@ -12,7 +12,10 @@ use crate::dtype::DType;
 use crate::expr::index::Index;
 use crate::expr::{Binary, Compare, Constant, Expr, ExprBuilder, ExprId, Node, Unary};
 use crate::graph::infer::infer;
-use crate::graph::op::{Access, Conv, Lrn, Map, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{
+    Access, ArgKind, ArgReduce, Conv, ConvTranspose, Lrn, Map, Norm, OutOfBounds, Pool, PoolKind, Reduce, ReduceKind, Scan,
+    ScanKind, View,
+};
 use crate::graph::{Graph, Op, Role, TensorType};
 use crate::reference::{Math, apply};
 use crate::tensor::{Storage, Tensor};
@@ -311,14 +314,61 @@ fn cases() -> Vec<(&'static str, Op, Vec<Tensor>)> {
     let norm = vec![floats(&[1, 2, 3]), floats(&[2]), floats(&[2]), floats(&[2]), positive];
     cases.push(("batch norm", Op::BatchNorm { epsilon: 1e-3 }, norm));
     cases.push(("matmul", Op::MatMul, vec![floats(&[2, 2, 3]), floats(&[3, 2])]));
-    cases.push(("softmax", Op::Softmax { axis: 0 }, vec![floats(&[3, 2])]));
+    cases.push(("softmax", Op::Softmax { axis: 0, log: false }, vec![floats(&[3, 2])]));
     let lrn = |size| Op::Lrn(Lrn { size, alpha: 0.5, beta: 0.75, bias: 2.0 });
     cases.push(("lrn", lrn(3), vec![floats(&[1, 4, 3])]));
     cases.push(("lrn over an even window", lrn(2), vec![floats(&[2, 3])]));
+    lines_cases(&mut cases);
     cases.push(("reshape", Op::View(View::Reshape(smallvec![3, 2])), vec![floats(&[2, 3])]));
     cases.push(("transpose", Op::View(View::Transpose(smallvec![2, 0, 1])), vec![floats(&[2, 3, 2])]));
     cases.push(("broadcast", Op::View(View::Broadcast(smallvec![2, 3, 2])), vec![floats(&[3, 1])]));
     cases
+}
+
+/// Operators over whole lines, and transposed convolutions.
+fn lines_cases(cases: &mut Vec<(&'static str, Op, Vec<Tensor>)>) {
+    let x = || vec![floats(&[2, 3, 4])];
+    cases.push(("log softmax", Op::Softmax { axis: 1, log: true }, x()));
+    for (name, kind) in [
+        ("sum", ReduceKind::Sum),
+        ("mean", ReduceKind::Mean),
+        ("maximum", ReduceKind::Max),
+        ("minimum", ReduceKind::Min),
+        ("product", ReduceKind::Prod),
+        ("log sum exp", ReduceKind::LogSumExp),
+    ] {
+        cases.push((name, Op::Reduce(Reduce { kind, axes: smallvec![0, 2], keep: false }), x()));
+    }
+    let keep = |kind| Op::Reduce(Reduce { kind, axes: smallvec![0, 1], keep: true });
+    cases.push(("product, kept axes", keep(ReduceKind::Prod), x()));
+    cases.push(("sum of integers", keep(ReduceKind::Sum), vec![integers(&[2, 3], -4)]));
+    let arg = |kind, last| Op::ArgReduce(ArgReduce { kind, axis: 1, keep: true, last });
+    cases.push(("argmax", arg(ArgKind::Max, false), x()));
+    cases.push(("last argmin", arg(ArgKind::Min, true), vec![integers(&[2, 20], 0)]));
+    for (name, kind, reverse, exclusive) in [
+        ("cumsum", ScanKind::Sum, false, false),
+        ("cumsum, reversed, exclusive", ScanKind::Sum, true, true),
+        ("cumprod, exclusive", ScanKind::Prod, false, true),
+    ] {
+        cases.push((name, Op::Scan(Scan { kind, axis: 1, reverse, exclusive }), x()));
+    }
+    let norm = |axes: &[usize], centred| Op::Norm(Norm { axes: axes.into(), epsilon: 1e-3, centred });
+    cases.push(("layer norm", norm(&[1, 2], true), vec![floats(&[2, 3, 4]), floats(&[1, 3, 4]), floats(&[1, 1, 4])]));
+    cases.push(("norm over batch and space", norm(&[0, 2], true), vec![floats(&[2, 3, 4]), floats(&[1, 3, 1])]));
+    cases.push(("rms norm", norm(&[1], false), vec![floats(&[2, 3, 4]), floats(&[1, 3, 1])]));
+    let conv = |pads_end: usize| {
+        Op::ConvTranspose(ConvTranspose {
+            strides: smallvec![2, 1],
+            dilations: smallvec![1, 2],
+            pads_begin: smallvec![1, 0],
+            pads_end: smallvec![pads_end, 0],
+            output_padding: smallvec![1, 0],
+            groups: 2,
+        })
+    };
+    let operands = || vec![floats(&[1, 4, 3, 4]), floats(&[4, 2, 3, 2]), floats(&[4])];
+    cases.push(("transposed conv", conv(1), operands()));
+    cases.push(("transposed conv, cropped at one side", conv(2), operands()));
 }
 
 fn literal(tensor: &Tensor) -> String {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::python::{Names, float, float_of, list, tuple};
-use super::torch_expr;
+use super::{torch_expr, torch_lines};
 use crate::diag::{self, Diagnostic, codes};
 use crate::graph::op::{Conv, Lrn, Pool, PoolKind, View};
 use crate::graph::{Graph, NodeId, Op, ValueId};
@@ -76,7 +76,24 @@ pub(super) fn expression(
             Ok(format!("F.batch_norm({x}, {mean}, {var}, {gamma}, {beta}, eps={})", float_of(dtype, *epsilon)))
         }
         Op::MatMul => Ok(format!("torch.matmul({}, {})", name(0)?, name(1)?)),
-        Op::Softmax { axis } => Ok(format!("torch.softmax({}, dim={axis})", name(0)?)),
+        Op::ConvTranspose(conv) => {
+            let bias = operands.get(2).and_then(Option::as_ref).map(|(name, _)| name.as_str());
+            let text = torch_lines::transposed(conv, &name(0)?, &name(1)?, bias);
+            text.ok_or_else(|| refuse("a transposed convolution over more than three axes"))
+        }
+        Op::Norm(norm) => {
+            let dtype = graph.dtype(graph.node(id).outputs[0]);
+            let parameter = |i: usize| operands.get(i).and_then(Option::as_ref).map(|(name, _)| name.as_str());
+            need(0).map(|(x, shape)| torch_lines::normalised(norm, x, shape, dtype, parameter(1), parameter(2)))
+        }
+        Op::Softmax { axis, log: false } => Ok(format!("torch.softmax({}, dim={axis})", name(0)?)),
+        Op::Softmax { axis, log: true } => Ok(format!("torch.log_softmax({}, dim={axis})", name(0)?)),
+        Op::Reduce(reduce) => Ok(torch_lines::reduction(reduce, &name(0)?, graph.dtype(graph.node(id).outputs[0]))),
+        Op::ArgReduce(arg) => need(0).map(|(x, shape)| torch_lines::position(arg, x, shape[arg.axis])),
+        Op::Scan(scan) => {
+            let dtype = graph.dtype(graph.node(id).outputs[0]);
+            need(0).map(|(x, shape)| torch_lines::running(scan, x, shape.len(), dtype))
+        }
         Op::Lrn(lrn) => need(0).map(|(x, shape)| response_norm(lrn, x, shape.len())),
         Op::View(View::Reshape(shape)) => Ok(format!("{}.reshape{}", name(0)?, tuple(shape))),
         Op::View(View::Transpose(order)) => Ok(format!("{}.permute{}", name(0)?, tuple(order))),
@@ -101,7 +118,7 @@ fn padded(x: &str, begin: &[usize], end: &[usize], fill: Option<f64>) -> String 
 }
 
 /// One number when all are equal, else a tuple.
-fn sizes(values: &[usize]) -> String {
+pub(super) fn sizes(values: &[usize]) -> String {
     match values {
         [first, rest @ ..] if rest.iter().all(|v| v == first) => first.to_string(),
         _ => tuple(values),

@@ -23,14 +23,16 @@ pub fn sole_consumer(graph: &Graph, value: ValueId) -> Option<NodeId> {
 pub fn as_map(graph: &Graph, node: NodeId) -> Option<&Map> {
     match &graph.node(node).op {
         Op::Map(map) => Some(map),
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::MatMul => None,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => None,
     }
 }
 
 /// Whether a node has loops of its own that Maps can be drawn into: neither Map nor view.
 pub fn is_heavy(op: &Op) -> bool {
     match op {
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => true,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::MatMul => true,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => true,
         Op::Map(_) | Op::View(_) => false,
     }
 }

@@ -46,8 +46,8 @@ pub fn convert(graph: &mut Graph, to: DType) -> Overflows {
                 }
                 map.body = body(map, retyped);
             }
-            Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Lrn(_) => {}
-            Op::MatMul | Op::Softmax { .. } | Op::View(_) => {}
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Lrn(_) => {}
+            Op::MatMul | Op::Softmax { .. } | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => {}
         }
     }
     overflows

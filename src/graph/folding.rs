@@ -6,11 +6,11 @@
 //! rounding, casts). Everything else stays in the graph. Learned weights are too large to be folded here:
 //! they are prepared by `reference`.
 
-use super::op::{Map, Op, OutOfBounds, View};
+use super::op::{Map, Op, OutOfBounds, Reduce, ReduceKind, View};
 use crate::dtype::{Carrier, DType};
 use crate::expr::eval::eval;
 use crate::expr::{Binary, Constant, Node, Unary};
-use crate::shape::{contiguous_strides, numel};
+use crate::shape::{Lines, contiguous_strides, lines, numel};
 use crate::tensor::{Storage, Tensor};
 
 /// The largest result, in elements.
@@ -52,8 +52,32 @@ pub fn evaluate(op: &Op, inputs: &[&Tensor]) -> Option<Tensor> {
             }
         }
         Op::Map(map) => evaluate_map(map, inputs),
-        Op::Conv(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) => None,
+        Op::Reduce(reduce) => evaluate_reduce(reduce, inputs),
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) => None,
+        Op::Softmax { .. } | Op::Lrn(_) | Op::ArgReduce(_) | Op::Scan(_) => None,
     }
+}
+
+/// Sums, products and extremes of integers: how shapes become counts.
+fn evaluate_reduce(reduce: &Reduce, inputs: &[&Tensor]) -> Option<Tensor> {
+    let x = *inputs.first()?;
+    // Lanes of u64 are carried as i64 and ordered otherwise.
+    let lanes = x.as_i64().filter(|lanes| lanes.len() <= MAX_INTEGERS && x.dtype() != DType::U64)?;
+    let combine = |a: i64, b: i64| match reduce.kind {
+        ReduceKind::Sum => Some(a.wrapping_add(b)),
+        ReduceKind::Prod => Some(a.wrapping_mul(b)),
+        ReduceKind::Max => Some(a.max(b)),
+        ReduceKind::Min => Some(a.min(b)),
+        ReduceKind::Mean | ReduceKind::LogSumExp => None,
+    };
+    let Lines { starts, steps } = lines(x.shape(), &reduce.axes);
+    let line = |start: &usize| {
+        let mut elements = steps.iter().map(|step| lanes[start + step]);
+        let first = elements.next()?;
+        elements.try_fold(first, combine).map(|v| Constant::Int(x.dtype().wrap(v)))
+    };
+    let results: Option<Vec<Constant>> = starts.iter().map(line).collect();
+    Some(collect(x.dtype(), &reduce.shape(x.shape()), &results?))
 }
 
 fn limit(dtype: DType) -> usize {

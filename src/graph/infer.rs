@@ -4,6 +4,9 @@
 //! conflict (`import` makes it a "contradictory shapes" message at the model's node). It checks
 //! shapes and dtypes only: whether an access of a Map stays inside its operand is `verify`'s work.
 
+mod conv_transpose;
+mod reduction;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::op::{Conv, Lrn, Map, Op, Pool, PoolKind, TensorType, View};
@@ -20,7 +23,12 @@ pub fn infer(op: &Op, inputs: &[Option<&TensorType>]) -> Result<Types, String> {
         Op::Pool(pool) => infer_pool(pool, inputs)?,
         Op::BatchNorm { epsilon } => infer_batch_norm(*epsilon, inputs)?,
         Op::MatMul => infer_matmul(inputs)?,
-        Op::Softmax { axis } => infer_softmax(*axis, inputs)?,
+        Op::ConvTranspose(conv) => conv_transpose::infer(conv, inputs)?,
+        Op::Norm(norm) => reduction::norm(norm, inputs)?,
+        Op::Softmax { axis, log: _ } => infer_softmax(*axis, inputs)?,
+        Op::Reduce(reduce) => reduction::reduce(reduce, inputs)?,
+        Op::ArgReduce(arg) => reduction::arg_reduce(arg, inputs)?,
+        Op::Scan(scan) => reduction::scan(scan, inputs)?,
         Op::Lrn(lrn) => infer_lrn(lrn, inputs)?,
         Op::View(view) => infer_view(view, inputs)?,
     };

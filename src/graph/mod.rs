@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod convert;
 pub mod folding;
 pub mod infer;
+pub mod reduction;
 pub mod text;
 pub mod verify;
 
@@ -242,6 +243,18 @@ impl Graph {
             }
         }
         true
+    }
+
+    /// Gives a value another name, which must be free.
+    ///
+    /// # Panics
+    /// When the name is taken: callers check names first.
+    pub fn rename(&mut self, value: ValueId, name: &str) {
+        let data = &mut self.values[value.0 as usize];
+        self.names.remove(&data.name);
+        data.name = name.to_owned();
+        let taken = self.names.insert(name.to_owned(), value);
+        assert!(taken.is_none(), "invariant: names are checked before a value gets one");
     }
 
     pub fn set_outputs(&mut self, outputs: Vec<ValueId>) {

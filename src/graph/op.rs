@@ -11,6 +11,8 @@ use crate::expr::Expr;
 use crate::expr::index::Index;
 use crate::shape::Shape;
 
+pub use super::reduction::{ArgKind, ArgReduce, Norm, Reduce, ReduceKind, Scan, ScanKind};
+
 /// What a node computes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
@@ -19,16 +21,30 @@ pub enum Op {
     Map(Map),
     /// Convolution. Operands: X [N, C, spatial…], W [K, C / groups, kernel…], B? [K].
     Conv(Conv),
+    /// Transposed convolution: every element of X adds a kernel to Y.
+    /// Operands: X [N, C, spatial…], W [C, K / groups, kernel…], B? [K].
+    ConvTranspose(ConvTranspose),
     /// Pooling over the spatial axes. Operand: X [N, C, spatial…].
     Pool(Pool),
     /// Inference-mode batch normalisation:
     /// y = (x − mean) / √(var + ε) · γ + β per channel (axis 1).
     /// Operands: X [N, C, …], γ [C], β [C], mean [C], var [C].
     BatchNorm { epsilon: f64 },
+    /// Normalisation by the operand's own statistics, over any axes: layer, group and instance
+    /// normalisation, batch normalisation in training, root mean square.
+    /// Operands: X, γ?, β?, both of X's rank, each axis 1 or X's.
+    Norm(Norm),
     /// A [b…, m, k] · B [b…, k, n], batch axes broadcast as in numpy; both ranks are at least 2.
     MatMul,
-    /// e^(x − max) / Σ e^(x − max) along one axis. Operand: X.
-    Softmax { axis: usize },
+    /// e^(x − max) / Σ e^(x − max) along one axis; with `log` its logarithm,
+    /// x − max − ln Σ e^(x − max). Operand: X.
+    Softmax { axis: usize, log: bool },
+    /// One number over some axes: sum, mean, maximum, …. Operand: X.
+    Reduce(Reduce),
+    /// Where along an axis its largest or smallest element stands, as i64. Operand: X.
+    ArgReduce(ArgReduce),
+    /// Running sums or products along an axis. Operand: X.
+    Scan(Scan),
     /// Local response normalisation over the channels (axis 1). Operand: X [N, C, …].
     Lrn(Lrn),
     /// The same elements under another shape or order; resolved into strides by the plan.
@@ -75,6 +91,21 @@ pub struct Conv {
     pub pads_begin: SmallVec<[usize; 3]>,
     /// Zeros after each spatial axis.
     pub pads_end: SmallVec<[usize; 3]>,
+    pub groups: usize,
+}
+
+/// Attributes of a transposed convolution, one entry a spatial axis: element h of X reaches the places
+/// h · stride + r · dilation − pads_begin of Y, for every tap r of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConvTranspose {
+    pub strides: SmallVec<[usize; 3]>,
+    pub dilations: SmallVec<[usize; 3]>,
+    /// Elements cut off before each spatial axis of Y.
+    pub pads_begin: SmallVec<[usize; 3]>,
+    /// Elements cut off after each spatial axis of Y.
+    pub pads_end: SmallVec<[usize; 3]>,
+    /// Elements that Y has beyond the last one that a window reaches.
+    pub output_padding: SmallVec<[usize; 3]>,
     pub groups: usize,
 }
 
@@ -158,7 +189,13 @@ impl Op {
             },
             Op::BatchNorm { .. } => "batch_norm",
             Op::MatMul => "matmul",
-            Op::Softmax { .. } => "softmax",
+            Op::Softmax { axis: _, log: false } => "softmax",
+            Op::Softmax { axis: _, log: true } => "log_softmax",
+            Op::ConvTranspose(_) => "conv_transpose",
+            Op::Norm(norm) => norm.name(),
+            Op::Reduce(reduce) => reduce.kind.name(),
+            Op::ArgReduce(arg) => arg.kind.name(),
+            Op::Scan(scan) => scan.kind.name(),
             Op::Lrn(_) => "lrn",
             Op::View(View::Reshape(_)) => "reshape",
             Op::View(View::Transpose(_)) => "transpose",

@@ -209,6 +209,8 @@ impl<'m> Evaluator<'m> {
     /// Integers given one by one, or as one tuple.
     pub(super) fn ints(&self, frame: &Frame<'m>, span: Span, values: &[Value<'m>]) -> diag::Result<SmallVec<[i64; 6]>> {
         let items = match values {
+            // A tensor without axes has the sizes `()`; torch wants them said.
+            [] => return Err(frame.raises(span, "a call without sizes".to_owned())),
             [Value::Tuple(items)] => items.as_slice(),
             items => items,
         };

@@ -21,10 +21,10 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"GGUF", "a GGUF file (llama.cpp)"),
 ];
 
-const EXPORT_TO_ONNX: &str =
-    "export the model where its Python code is: torch.onnx.export(model, (example_input,), \"model.onnx\", dynamo=True)";
+const EXPORT: &str = "export the model where its Python code is: \
+    torch.export.save(torch.export.export(model, (example_input,)), \"model.pt2\")";
 
-const NAME_A_MODEL: &str = "name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx";
+const NAME_A_MODEL: &str = "name an .onnx or .pt2 file, or a model of shapes_registry.yaml such as resnet50.onnx";
 
 /// The refusal of a file that is clearly no ONNX model, or `None` when it may be one.
 pub(super) fn refuse(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
@@ -37,19 +37,10 @@ fn recognise(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     let not_a_model = |message: &str| Diagnostic::new(&codes::FILE_NOT_A_MODEL, message).in_file(name);
     let pickle = (bytes.starts_with(b"PK") && contains(bytes, b"data.pkl")) || bytes.starts_with(b"\x80\x02");
     if pickle || matches!(extension.as_str(), "pt" | "pth") {
-        return Some(
-            not_a_model("is a PyTorch pickle; unpickling runs code from the file, so it is not read").help(EXPORT_TO_ONNX),
-        );
-    }
-    if extension == "pt2" {
-        return Some(
-            Diagnostic::new(&codes::NOT_OFFERED, "torch.export archives (.pt2) are not offered yet")
-                .in_file(name)
-                .help(EXPORT_TO_ONNX),
-        );
+        return Some(not_a_model("is a PyTorch pickle; unpickling runs code from the file, so it is not read").help(EXPORT));
     }
     if extension == "py" {
-        return Some(not_a_model("is Python source, not a model file").help(EXPORT_TO_ONNX));
+        return Some(not_a_model("is Python source, not a model file").help(EXPORT));
     }
     if bytes.is_empty() {
         return Some(not_a_model("is empty (0 bytes)"));
@@ -63,7 +54,9 @@ fn recognise(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
         return Some(not_a_model("is a TensorFlow Lite model, not ONNX"));
     }
     if bytes.starts_with(b"PK") {
-        return Some(not_a_model("is a zip archive, not an ONNX model"));
+        return Some(
+            not_a_model("is a zip archive, not an ONNX model").help("an archive of torch.export has the extension .pt2"),
+        );
     }
     if let Some((_, what)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(not_a_model(&format!("is {what}, not an ONNX model")));

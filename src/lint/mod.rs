@@ -4,12 +4,14 @@
 //! * `subject` — a file as the rules see it; `rank`, `flow`, `configs` — what the text says of axes, addresses
 //!   and configurations; `specialise`, `live` — the kernel IR at its block sizes, and what it holds at once
 //! * `npu`, `gpu` — one rule a file, in one table ([`ALL`]); `rule` — what a rule is
+//! * `ban` — `ModelNew.forward` computes nothing in torch; asked for apart
 //! * `fix` — the mechanical ones, as edits of the text; `sarif` — findings for other tools
 //!
 //! A rule that needs block sizes and finds none says nothing, and the report says so. What the front end refuses
 //! (K002, K003) is a finding, too. Does not catch: what only the compiler's own passes know (layouts, padding,
 //! spills); `compile.py` of a suite asks them.
 
+pub mod ban;
 mod configs;
 pub mod fix;
 pub(crate) mod flow;

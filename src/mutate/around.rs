@@ -2,7 +2,7 @@
 
 use crate::dtype::DType;
 use crate::expr::{Binary, Compare, Expr, ExprBuilder};
-use crate::graph::op::{Map, Op, Role, TensorType};
+use crate::graph::op::{Map, Op, ReduceKind, Role, TensorType};
 use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::shape::Shape;
 
@@ -18,9 +18,15 @@ pub fn with_epilogue(graph: &Graph, cluster: &Cluster) -> (Graph, Cluster) {
     vector[axis] = shape[axis];
     let vector = input(&mut graph, "along", &vector);
     let full = input(&mut graph, "full", &shape);
-    let (scaled, value) = map(&mut graph, "scaled", &[value, vector], binary(Binary::Mul));
-    let (less, value) = map(&mut graph, "less", &[value, full], binary(Binary::Sub));
-    let rounds = matches!(graph.node(cluster.anchor).op, Op::Softmax { .. } | Op::Lrn(_));
+    let dtype = graph.dtype(value);
+    let (scaled, value) = map(&mut graph, "scaled", &[value, vector], binary(Binary::Mul, dtype));
+    let (less, value) = map(&mut graph, "less", &[value, full], binary(Binary::Sub, DType::F32));
+    let rounds = match &graph.node(cluster.anchor).op {
+        Op::Softmax { .. } | Op::Lrn(_) | Op::Norm(_) => true,
+        Op::Reduce(reduce) => reduce.kind == ReduceKind::LogSumExp,
+        Op::Map(_) | Op::Conv(_) | Op::ConvTranspose(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::MatMul => false,
+        Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => false,
+    };
     let (clamped, value) = map(&mut graph, "clamped", &[value], clamp(if rounds { 0.0 } else { 1.0 }));
     graph.set_outputs(vec![value]);
     let epilogues = cluster.epilogues.iter().copied().chain([scaled, less, clamped]).collect();
@@ -63,9 +69,11 @@ fn map(graph: &mut Graph, name: &str, operands: &[ValueId], body: Expr) -> (Node
     (node, graph.node(node).outputs[0])
 }
 
-fn binary(op: Binary) -> Expr {
+/// In fp32, on a first operand of this type.
+fn binary(op: Binary, first: DType) -> Expr {
     let mut b = ExprBuilder::new();
-    let (x, y) = (b.read(0, DType::F32), b.read(1, DType::F32));
+    let (x, y) = (b.read(0, first), b.read(1, DType::F32));
+    let x = if first == DType::F32 { x } else { b.cast(x, DType::F32) };
     let root = b.binary(op, x, y);
     b.finish(root)
 }

@@ -56,7 +56,11 @@ fn said(report: &Report) -> Vec<String> {
 #[test]
 fn a_part_of_the_table_holds() {
     let library = Library::embedded().unwrap();
-    let report = selection(&library, &[], 29, 2);
+    // Of the templates whose mutations that are no mistakes have been gone through.
+    let listed = Listed::embedded();
+    let mut subjects: Vec<&str> = listed.entries().map(|(subject, ..)| subject).chain(["maxpool2d", cases::RUNNER]).collect();
+    subjects.dedup();
+    let report = selection(&library, &subjects, 29, 2);
     let total = report.total();
     assert_eq!(total.broken, 0, "we failed");
     assert!(total.mutants > 100, "{total:?}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diag::{Diagnostic, Place, codes};
 use crate::graph::convert::{Overflows, convert};
 use crate::graph::{Graph, NodeId, Producer, Role, Weight};
-use crate::import::{Binding, Imported, OwnOperator, onnx};
+use crate::import::{self, Binding, Imported, OwnOperator, onnx};
 use crate::reference::{signal, statistics};
 use crate::registry::{self, Model, ModelFile, Registry, Size};
 use crate::target::Target;
@@ -17,7 +17,7 @@ use super::{Options, Outcome, Weights, operators};
 /// The suite's name and the imported model, its floats in the type that is asked for; and how many
 /// elements of its weights that type cannot hold.
 pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported, Overflows)> {
-    let mut imported = import(options, library)?;
+    let mut imported = imported(options, library)?;
     if options.weights == Weights::Model {
         let absent: Vec<Diagnostic> =
             without_elements(&imported.graph).map(|name| missing_weight(&imported.graph, name)).collect();
@@ -35,7 +35,7 @@ pub fn load(options: &Options, library: &Library) -> Outcome<(String, Imported, 
 
 /// A file that is there is read as it is, under the shapes that the working directory's registry has
 /// for its name; any other name must be a model of a registry.
-fn import(options: &Options, library: &Library) -> Outcome<Imported> {
+fn imported(options: &Options, library: &Library) -> Outcome<Imported> {
     let own = own_operators(library)?;
     let registries = registry::registries(Path::new(".")).map_err(super::one)?;
     let path = &options.model;
@@ -43,13 +43,13 @@ fn import(options: &Options, library: &Library) -> Outcome<Imported> {
     let found = registry::find(&registries, &name).or_else(|| registry::find(&registries, &stem(path)));
     if path.exists() {
         let listed = found.filter(|(registry, _)| registry.is_local() || options.size == Size::Unit);
-        return onnx::load(path, &binding(options, listed.map(|(_, model)| model), own));
+        return import::load(path, &binding(options, listed.map(|(_, model)| model), own));
     }
     let bare = path.parent().is_none_or(|folder| folder.as_os_str().is_empty());
     let Some((registry, model)) = found.filter(|_| bare) else { return Err(vec![no_such_model(path, &registries)]) };
     match registry.file(model).map_err(super::one)? {
-        Some(ModelFile::Path(path)) => onnx::load(&path, &binding(options, Some(model), own)),
-        Some(ModelFile::Embedded { name, bytes }) => onnx::from_bytes(&name, bytes, &binding(options, Some(model), own)),
+        Some(ModelFile::Path(path)) => import::load(&path, &binding(options, Some(model), own)),
+        Some(ModelFile::Embedded { name, bytes }) => import::from_bytes(&name, bytes, &binding(options, Some(model), own)),
         None if options.binding != Binding::default() => {
             let message = format!("the shapes of {} are those of its operators; none can be given", model.name);
             Err(vec![Diagnostic::new(&codes::USAGE, message).help(format!("edit `operators:` of a {} here", registry::FILE))])
@@ -90,7 +90,7 @@ fn no_such_model(path: &Path, registries: &[Registry]) -> Diagnostic {
     let known = registry::names(registries).join(", ");
     Diagnostic::new(&codes::FILE_UNREADABLE, "there is no such file, and the registry has no model of this name")
         .in_file(path.display().to_string())
-        .help(format!("name an .onnx file, or a model of the registry: {known}"))
+        .help(format!("name an .onnx or .pt2 file, or a model of the registry: {known}"))
 }
 
 /// The suite's name: the file's name without its extension.

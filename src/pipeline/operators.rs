@@ -12,7 +12,9 @@ use smallvec::SmallVec;
 use crate::diag::{Diagnostic, codes};
 use crate::dtype::DType;
 use crate::graph::infer::infer;
-use crate::graph::op::{Conv, Lrn, Map, Op, Pool, PoolKind, Role, TensorType};
+use crate::graph::op::{
+    ArgKind, ArgReduce, Conv, ConvTranspose, Lrn, Map, Norm, Op, Pool, PoolKind, Reduce, Role, Scan, TensorType,
+};
 use crate::graph::{Graph, Source, ValueId, Weight};
 use crate::import::Imported;
 use crate::registry::{Attribute, FILE, Model, OperatorShape, Registry, Size};
@@ -54,7 +56,7 @@ pub fn import(registry: &Registry, model: &Model, size: Size, library: &Library)
         return Err(errors);
     }
     let (unsupported, opaque, exposed, absorbed) = Default::default();
-    Ok(Imported { graph, unsupported, opaque, exposed, absorbed })
+    Ok(Imported { graph, unsupported, opaque, exposed, mutates: Vec::new(), absorbed })
 }
 
 fn wrong(node: &str, why: String) -> Diagnostic {
@@ -101,8 +103,9 @@ fn operand_value(graph: &mut Graph, implements: Implements, node: &str, name: &s
     let role = match (implements, name) {
         (Implements::Conv, "W") => fan_in(&ty.shape[1..]),
         (Implements::MatMul, "B") => fan_in(&ty.shape[ty.shape.len() - 2..][..1]),
-        (Implements::Conv | Implements::BatchNorm, "BIAS") => Role::Bias,
-        (Implements::BatchNorm, "SCALE") => Role::Scale,
+        (Implements::ConvTranspose, "W") => Role::Weight { fan_in: ty.shape[0] * ty.shape[2..].iter().product::<usize>() },
+        (Implements::Conv | Implements::ConvTranspose | Implements::BatchNorm | Implements::Norm { .. }, "BIAS") => Role::Bias,
+        (Implements::BatchNorm | Implements::Norm { .. }, "SCALE") => Role::Scale,
         (Implements::BatchNorm, "MEAN") => Role::Mean,
         (Implements::BatchNorm, "VAR") => Role::Variance,
         _ => Role::Activation,
@@ -144,7 +147,37 @@ fn op(template: &Template, shapes: &[&Shape], attributes: &mut Attributes) -> Re
         Implements::AdaptiveAveragePool => Ok(Op::Pool(Pool::adaptive_average(attributes.sizes("size", None)?))),
         Implements::BatchNorm => Ok(Op::BatchNorm { epsilon: attributes.number("epsilon", 1e-5)? }),
         Implements::MatMul => Ok(Op::MatMul),
-        Implements::Softmax => Ok(Op::Softmax { axis: attributes.size("axis", None)? }),
+        Implements::ConvTranspose => Ok(Op::ConvTranspose(ConvTranspose {
+            strides: attributes.sizes("strides", Some((axes, 1)))?,
+            dilations: attributes.sizes("dilations", Some((axes, 1)))?,
+            pads_begin: attributes.sizes("pads_begin", Some((axes, 0)))?,
+            pads_end: attributes.sizes("pads_end", Some((axes, 0)))?,
+            output_padding: attributes.sizes("output_padding", Some((axes, 0)))?,
+            groups: attributes.size("groups", Some(1))?,
+        })),
+        Implements::Norm { centred } => Ok(Op::Norm(Norm {
+            axes: attributes.sizes("axes", None)?.into_iter().collect(),
+            epsilon: attributes.number("epsilon", 1e-5)?,
+            centred,
+        })),
+        Implements::Softmax { log } => Ok(Op::Softmax { axis: attributes.size("axis", None)?, log }),
+        Implements::Reduce(kind) => Ok(Op::Reduce(Reduce {
+            kind,
+            axes: attributes.sizes("axes", None)?.into_iter().collect(),
+            keep: attributes.size("keep", Some(0))? != 0,
+        })),
+        Implements::ArgReduce => Ok(Op::ArgReduce(ArgReduce {
+            kind: if attributes.size("smallest", Some(0))? != 0 { ArgKind::Min } else { ArgKind::Max },
+            axis: attributes.size("axis", None)?,
+            keep: attributes.size("keep", Some(0))? != 0,
+            last: attributes.size("last", Some(0))? != 0,
+        })),
+        Implements::Scan(kind) => Ok(Op::Scan(Scan {
+            kind,
+            axis: attributes.size("axis", None)?,
+            reverse: attributes.size("reverse", Some(0))? != 0,
+            exclusive: attributes.size("exclusive", Some(0))? != 0,
+        })),
         Implements::Lrn => Ok(Op::Lrn(Lrn {
             size: attributes.size("size", None)?,
             alpha: attributes.number("alpha", 1e-4)?,

@@ -25,12 +25,15 @@ pub fn terms(op: &Op, operands: &[Option<&Tensor>]) -> Option<usize> {
 pub(super) fn terms_of(op: &Op, shapes: &[Option<&[usize]>]) -> Option<usize> {
     match op {
         Op::Conv(_) => shapes[1].map(|w| w[1..].iter().product()),
+        // Of one group; a stride leaves fewer.
+        Op::ConvTranspose(conv) => shapes[1].map(|w| w[0] / conv.groups * w[2..].iter().product::<usize>()),
         Op::MatMul => shapes[0].and_then(|a| a.last().copied()),
-        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) => None,
+        Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => None,
     }
 }
 
-/// Q of every output element of a contraction (Conv without its bias, MatMul).
+/// Q of every output element of a contraction (Conv and ConvTranspose without their bias, MatMul).
 pub fn magnitude(op: &Op, operands: &[Option<&Tensor>]) -> Result<Vec<f64>> {
     if let (Op::MatMul, &[Some(a), Some(b), ..]) = (op, operands)
         && let (Storage::F32(_), Storage::F32(_)) = (a.storage(), b.storage())

@@ -12,12 +12,16 @@ mod access;
 mod batch_norm;
 mod bridge;
 mod conv;
+mod conv_transpose;
 mod lrn;
 mod magnitude;
 mod map;
 mod matmul;
+mod norm;
 mod plain;
 mod pool;
+mod reduce;
+mod scan;
 pub mod seeded;
 pub mod signal;
 mod softmax;
@@ -39,6 +43,7 @@ pub use bridge::floats;
 use magnitude::terms_of;
 pub use magnitude::{magnitude, terms};
 pub use map::{BLOCK, Lanes, registers};
+pub use norm::spread;
 pub use pool::bins;
 
 /// In which arithmetic float operators are evaluated.
@@ -160,11 +165,18 @@ pub fn apply(op: &Op, operands: &[Option<&Tensor>], dtype: DType, math: Math) ->
         Op::Pool(pool) => pool::evaluate(pool, arg(0)?, dtype, math),
         Op::BatchNorm { epsilon } => batch_norm::evaluate(*epsilon, [arg(0)?, arg(1)?, arg(2)?, arg(3)?, arg(4)?], dtype, math),
         Op::MatMul => matmul::evaluate(arg(0)?, arg(1)?, dtype, math),
-        Op::Softmax { axis } => softmax::evaluate(*axis, arg(0)?, dtype, math),
+        Op::ConvTranspose(conv) => conv_transpose::evaluate(conv, arg(0)?, arg(1)?, arg(2).ok(), dtype, math),
+        Op::Norm(norm) => norm::evaluate(norm, arg(0)?, arg(1).ok(), arg(2).ok(), dtype, math),
+        Op::Softmax { axis, log } => softmax::evaluate(*axis, *log, arg(0)?, dtype, math),
+        Op::Reduce(reduce) => reduce::evaluate(reduce, arg(0)?, dtype, math),
+        Op::ArgReduce(arg_reduce) => Ok(reduce::positions(arg_reduce, arg(0)?)),
+        Op::Scan(scan) => Ok(scan::evaluate(scan, arg(0)?, dtype, math)),
         Op::Lrn(lrn) => lrn::evaluate(lrn, arg(0)?, dtype, math),
         Op::View(view) => Ok(view::evaluate(view, arg(0)?)),
     }
 }
 
+#[cfg(test)]
+mod line_tests;
 #[cfg(test)]
 mod tests;

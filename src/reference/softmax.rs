@@ -1,4 +1,5 @@
-//! Softmax along one axis: e^(x − max) / Σ e^(x − max), in f64, rounded once.
+//! Softmax along one axis: e^(x − max) / Σ e^(x − max), and its logarithm x − max − ln Σ e^(x − max), in f64,
+//! rounded once.
 
 use rayon::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::diag::Result;
 use crate::dtype::DType;
 use crate::tensor::Tensor;
 
-pub(super) fn evaluate(axis: usize, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
+pub(super) fn evaluate(axis: usize, log: bool, x: &Tensor, dtype: DType, math: Math) -> Result<Tensor> {
     if !dtype.is_float() {
         return Err(floats_only("softmax", dtype));
     }
@@ -22,10 +23,12 @@ pub(super) fn evaluate(axis: usize, x: &Tensor, dtype: DType, math: Math) -> Res
             let maximum = line().map(|at| slab[at]).fold(f64::NEG_INFINITY, |m, v| if v > m || v.is_nan() { v } else { m });
             let mut sum = 0.0;
             for at in line() {
-                slab[at] = (slab[at] - maximum).exp();
-                sum += slab[at];
+                let below = slab[at] - maximum;
+                let power = below.exp();
+                sum += power;
+                slab[at] = if log { below } else { power };
             }
-            line().for_each(|at| slab[at] /= sum);
+            line().for_each(|at| slab[at] = if log { slab[at] - sum.ln() } else { slab[at] / sum });
         }
     });
     Ok(hold(y, dtype, shape, math))

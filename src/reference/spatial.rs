@@ -14,7 +14,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    const ONE: Axis = Axis { input: 1, output: 1, kernel: 1, stride: 1, dilation: 1, pad_begin: 0 };
+    pub const ONE: Axis = Axis { input: 1, output: 1, kernel: 1, stride: 1, dilation: 1, pad_begin: 0 };
 
     /// The input position under kernel position `r` of output `p`, or `None` in the padding.
     pub fn position(&self, p: usize, r: usize) -> Option<usize> {

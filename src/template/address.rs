@@ -116,6 +116,10 @@ impl<'a> Writer<'a> {
                 .filter_map(|(dim, place)| place.filter(|p| p.0 == e).map(|p| (dim, p.1)))
                 .filter(|&(dim, _)| line.coefs[dim] != 0 && space.dims[dim] > 1)
                 .collect();
+            // A coordinate that is always 0 adds nothing.
+            if entry.coord.at(Strength::Or) == "0" {
+                continue;
+            }
             if dims.is_empty() {
                 if access.whole {
                     out.terms.push(self.term(access, &entry.name, &entry.coord, 0, None, entry.axis.is_some()));

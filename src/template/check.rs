@@ -26,7 +26,11 @@ use super::manifest::{Implements, ProbeSpec};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::expr::index::Index;
-use crate::graph::op::{Access, Conv, Lrn, Map, Op, OutOfBounds, Pool, PoolKind, Role, TensorType};
+use crate::graph::op::{
+    Access, ArgKind, ArgReduce, Conv, ConvTranspose, Lrn, Map, Norm, Op, OutOfBounds, Pool, PoolKind, Reduce, ReduceKind, Role,
+    Scan, ScanKind, TensorType,
+};
+use crate::graph::reduction::Axes;
 use crate::graph::{Cluster, Graph, ValueId};
 use crate::shape::{Shape, Strides, display};
 use crate::source::Span;
@@ -178,6 +182,14 @@ impl Maker<'_> {
         self.list(name, 1, default).first().copied().unwrap_or(default)
     }
 
+    fn flag(&self, name: &str) -> bool {
+        self.first(name, 0) != 0
+    }
+
+    fn axes(&self) -> Axes {
+        self.list("axes", 1, 0).into_iter().collect()
+    }
+
     fn number(&self, name: &str, default: f64) -> f64 {
         self.spec.numbers.iter().find(|(known, _)| known == name).map_or(default, |&(_, number)| number)
     }
@@ -212,7 +224,29 @@ impl Maker<'_> {
             Implements::AdaptiveAveragePool => pool(PoolKind::AdaptiveAverage, output[2..].iter().copied().collect()),
             Implements::BatchNorm => Op::BatchNorm { epsilon: self.number("epsilon", 0.0) },
             Implements::MatMul => Op::MatMul,
-            Implements::Softmax => Op::Softmax { axis: self.first("axis", 0) },
+            Implements::ConvTranspose => Op::ConvTranspose(ConvTranspose {
+                strides: self.list("strides", axes, 1),
+                dilations: self.list("dilations", axes, 1),
+                pads_begin: self.list("pads_begin", axes, 0),
+                pads_end: self.list("pads_end", axes, 0),
+                output_padding: self.list("output_padding", axes, 0),
+                groups: self.first("groups", 1),
+            }),
+            Implements::Norm { centred } => Op::Norm(Norm { axes: self.axes(), epsilon: self.number("epsilon", 1e-5), centred }),
+            Implements::Softmax { log } => Op::Softmax { axis: self.first("axis", 0), log },
+            Implements::Reduce(kind) => Op::Reduce(Reduce { kind, axes: self.axes(), keep: self.flag("keep") }),
+            Implements::ArgReduce => Op::ArgReduce(ArgReduce {
+                kind: if self.flag("smallest") { ArgKind::Min } else { ArgKind::Max },
+                axis: self.first("axis", 0),
+                keep: self.flag("keep"),
+                last: self.flag("last"),
+            }),
+            Implements::Scan(kind) => Op::Scan(Scan {
+                kind,
+                axis: self.first("axis", 0),
+                reverse: self.flag("reverse"),
+                exclusive: self.flag("exclusive"),
+            }),
             Implements::Lrn => Op::Lrn(Lrn {
                 size: self.first("size", 1),
                 alpha: self.number("alpha", 1e-4),
@@ -237,8 +271,9 @@ impl Maker<'_> {
     fn role(&self, operand: &str, shape: &[usize]) -> Role {
         match (self.template.manifest.implements, operand) {
             (Implements::Conv, "W") => Role::Weight { fan_in: shape[1..].iter().product() },
-            (Implements::BatchNorm, "SCALE") => Role::Scale,
-            (Implements::BatchNorm, "BIAS") => Role::Bias,
+            (Implements::ConvTranspose, "W") => Role::Weight { fan_in: shape[0] * shape[2..].iter().product::<usize>() },
+            (Implements::BatchNorm | Implements::Norm { .. }, "SCALE") => Role::Scale,
+            (_, "BIAS") => Role::Bias,
             (Implements::BatchNorm, "MEAN") => Role::Mean,
             (Implements::BatchNorm, "VAR") => Role::Variance,
             _ => Role::Activation,
@@ -263,11 +298,16 @@ impl Maker<'_> {
             inputs.push(Some(value));
         }
         for optional in manifest.optional.iter().filter(|_| fusion == Use::Epilogue) {
-            let sizes: Shape = optional.access.iter().map(|axis| self.axis_size(axis)).collect::<Result<_>>()?;
-            inputs.push(Some(add_input(&mut graph, &optional.name, &sizes, Role::Bias)));
+            let given = self.spec.shapes.iter().find(|(name, _)| *name == optional.name).map(|(_, shape)| shape.clone());
+            let sizes = match given {
+                Some(shape) => shape,
+                None => optional.access.iter().map(|axis| self.axis_size(axis)).collect::<Result<_>>()?,
+            };
+            inputs.push(Some(add_input(&mut graph, &optional.name, &sizes, self.role(&optional.name, &sizes))));
         }
         let output = self.shape(&manifest.output().name)?;
-        let ty = TensorType { dtype: DType::F32, shape: output.clone() };
+        let dtype = if manifest.implements == Implements::ArgReduce { DType::I64 } else { DType::F32 };
+        let ty = TensorType { dtype, shape: output.clone() };
         let anchor = graph.add_node(self.op()?, &inputs, vec![("value".to_owned(), ty)], Vec::new());
         let mut value = graph.node(anchor).outputs[0];
         if fusion == Use::Epilogue {
@@ -298,7 +338,11 @@ impl Maker<'_> {
         let first = self.spec.shapes.first().map_or_else(String::new, |(_, shape)| display(shape));
         // Softmax and powers round; a variance that is shifted by coordinates is no square.
         let exact = match (manifest.implements, fusion) {
-            (Implements::Softmax | Implements::Lrn, _) => false,
+            (Implements::Softmax { .. } | Implements::Lrn | Implements::Norm { .. }, _) => false,
+            (Implements::Reduce(ReduceKind::LogSumExp), _) => false,
+            // Products of coordinates have more digits than fp32.
+            (Implements::Reduce(ReduceKind::Prod) | Implements::Scan(ScanKind::Prod), Use::Prologue(_)) => false,
+            (Implements::Reduce(ReduceKind::Mean), Use::Prologue(_)) => false,
             (Implements::BatchNorm, Use::Prologue(position)) => manifest.inputs()[position].name != "VAR",
             (Implements::AveragePool | Implements::AdaptiveAveragePool, Use::Prologue(_)) => false,
             (Implements::Map, _) => self.template.body(DType::F32)?.is_none_or(|body| keeps_integers(&body)),
@@ -359,7 +403,7 @@ impl Maker<'_> {
             let mut graph = Graph::new(format!("{} probe", self.template.name));
             let x = add_input(&mut graph, "x", &shape, Role::Activation);
             let reads = vec![Access { input: 0, index, oob }];
-            let map = Map { label: kind.to_owned(), dims: output.clone(), reads, body: linear_body(&output, 1) };
+            let map = Map { label: kind.to_owned(), dims: output.clone(), reads, body: linear_body(&output, &[DType::F32]) };
             let ty = TensorType { dtype: DType::F32, shape: output.clone() };
             let node = graph.add_node(Op::Map(map), &[Some(x)], vec![("y".to_owned(), ty)], Vec::new());
             let y = graph.node(node).outputs[0];

@@ -62,7 +62,8 @@ pub(super) fn located(graph: &mut Graph, name: &str, value: ValueId, extras: &[V
     let dims = Shape::from_slice(graph.shape(value));
     let inputs: Vec<ValueId> = [value].into_iter().chain(extras.iter().copied()).collect();
     let reads = inputs.iter().enumerate().map(|(i, &v)| broadcast(i, graph.shape(v), dims.len())).collect();
-    let body = linear_body(&dims, inputs.len());
+    let dtypes: Vec<DType> = inputs.iter().map(|&v| graph.dtype(v)).collect();
+    let body = linear_body(&dims, &dtypes);
     let map = Map { label: "located".to_owned(), dims: dims.clone(), reads, body };
     let ty = TensorType { dtype: DType::F32, shape: dims };
     let inputs: Vec<Option<ValueId>> = inputs.into_iter().map(Some).collect();
@@ -77,8 +78,8 @@ pub(super) fn broadcast(input: usize, shape: &[usize], rank: usize) -> Access {
     Access { input, index: shape.iter().enumerate().map(at).collect(), oob: OutOfBounds::InBounds }
 }
 
-/// The sum of `reads` reads and of the element's row-major position.
-pub(super) fn linear_body(dims: &[usize], reads: usize) -> Expr {
+/// The sum of reads of these types and of the element's row-major position, in fp32.
+pub(super) fn linear_body(dims: &[usize], reads: &[DType]) -> Expr {
     let mut b = ExprBuilder::new();
     let mut position = b.node(Node::Constant(Constant::Int(0)), DType::I64);
     for (i, &stride) in contiguous_strides(dims).iter().enumerate().filter(|&(i, _)| dims[i] > 1) {
@@ -88,8 +89,9 @@ pub(super) fn linear_body(dims: &[usize], reads: usize) -> Expr {
         position = b.binary(Binary::Add, position, term);
     }
     let mut sum = b.cast(position, DType::F32);
-    for k in 0..reads {
-        let read = b.read(k as u32, DType::F32);
+    for (k, &dtype) in reads.iter().enumerate() {
+        let read = b.read(k as u32, dtype);
+        let read = if dtype == DType::F32 { read } else { b.cast(read, DType::F32) };
         sum = b.binary(Binary::Add, sum, read);
     }
     let expr = b.finish(sum);

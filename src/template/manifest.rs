@@ -11,7 +11,7 @@ use super::expression::Expression;
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::expr::formula::Formula;
-use crate::graph::op::{Op, PoolKind};
+use crate::graph::op::{Op, PoolKind, ReduceKind, ScanKind};
 use crate::shape::Shape;
 use crate::source::{SourceFile, Span};
 use crate::syntax::yaml::{Entry, Yaml, YamlKind};
@@ -21,25 +21,48 @@ use crate::target::Precision;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Implements {
     Conv,
+    ConvTranspose,
     MaxPool,
     AveragePool,
     AdaptiveAveragePool,
     BatchNorm,
+    /// By the operand's own statistics; without centring, by its root mean square.
+    Norm {
+        centred: bool,
+    },
     MatMul,
-    Softmax,
+    Softmax {
+        log: bool,
+    },
+    Reduce(ReduceKind),
+    ArgReduce,
+    Scan(ScanKind),
     Lrn,
     Map,
 }
 
 impl Implements {
-    pub const ALL: [(Implements, &'static str); 9] = [
+    pub const ALL: [(Implements, &'static str); 22] = [
         (Implements::Conv, "Conv"),
+        (Implements::ConvTranspose, "ConvTranspose"),
         (Implements::MaxPool, "MaxPool"),
         (Implements::AveragePool, "AveragePool"),
         (Implements::AdaptiveAveragePool, "AdaptiveAveragePool"),
         (Implements::BatchNorm, "BatchNorm"),
         (Implements::MatMul, "MatMul"),
-        (Implements::Softmax, "Softmax"),
+        (Implements::Norm { centred: true }, "Norm"),
+        (Implements::Norm { centred: false }, "RmsNorm"),
+        (Implements::Softmax { log: false }, "Softmax"),
+        (Implements::Softmax { log: true }, "LogSoftmax"),
+        (Implements::Reduce(ReduceKind::Sum), "ReduceSum"),
+        (Implements::Reduce(ReduceKind::Mean), "ReduceMean"),
+        (Implements::Reduce(ReduceKind::Max), "ReduceMax"),
+        (Implements::Reduce(ReduceKind::Min), "ReduceMin"),
+        (Implements::Reduce(ReduceKind::Prod), "ReduceProd"),
+        (Implements::Reduce(ReduceKind::LogSumExp), "LogSumExp"),
+        (Implements::ArgReduce, "ArgReduce"),
+        (Implements::Scan(ScanKind::Sum), "CumSum"),
+        (Implements::Scan(ScanKind::Prod), "CumProd"),
         (Implements::Lrn, "Lrn"),
         (Implements::Map, "Map"),
     ];
@@ -56,7 +79,12 @@ impl Implements {
             }),
             Op::BatchNorm { epsilon: _ } => Some(Implements::BatchNorm),
             Op::MatMul => Some(Implements::MatMul),
-            Op::Softmax { axis: _ } => Some(Implements::Softmax),
+            Op::ConvTranspose(_) => Some(Implements::ConvTranspose),
+            Op::Norm(norm) => Some(Implements::Norm { centred: norm.centred }),
+            Op::Softmax { axis: _, log } => Some(Implements::Softmax { log: *log }),
+            Op::Reduce(reduce) => Some(Implements::Reduce(reduce.kind)),
+            Op::ArgReduce(_) => Some(Implements::ArgReduce),
+            Op::Scan(scan) => Some(Implements::Scan(scan.kind)),
             Op::Lrn(_) => Some(Implements::Lrn),
             Op::View(_) => None,
         }

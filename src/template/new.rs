@@ -74,13 +74,21 @@ fn usage(message: String, help: &str) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(&codes::USAGE, message).help(help))
 }
 
+/// A name without small print.
+fn folded(name: &str) -> String {
+    name.replace('_', "").to_ascii_lowercase()
+}
+
 /// The template that computes an operator, by kind, name or alias.
 fn computes<'a>(operator: &str, library: &'a Library) -> Option<&'a Template> {
     let kind = Implements::ALL.iter().find(|(_, name)| *name == operator).map(|(kind, _)| *kind);
     match kind {
         Some(kind) => {
-            let mut all = library.templates().iter().map(AsRef::as_ref);
-            all.find(|t: &&Template| t.manifest.implements == kind && t.manifest.label.is_none())
+            let all = || library.templates().iter().map(AsRef::as_ref);
+            let is = |t: &&Template| t.manifest.implements == kind && t.manifest.label.is_none();
+            // Of the ranks of one kind, the one that calls itself so.
+            let called = |t: &&Template| is(t) && t.manifest.aliases.iter().any(|alias| folded(alias) == folded(operator));
+            all().find(called).or_else(|| all().find(is))
         }
         None => library.find(operator).map(AsRef::as_ref).or_else(|| of_onnx(operator, library)),
     }
@@ -88,7 +96,6 @@ fn computes<'a>(operator: &str, library: &'a Library) -> Option<&'a Template> {
 
 /// The template that computes an operator of ONNX: its kind, name or an alias without small print.
 fn of_onnx<'a>(operator: &str, library: &'a Library) -> Option<&'a Template> {
-    let folded = |name: &str| name.replace('_', "").to_ascii_lowercase();
     let wanted = folded(operator);
     let kind = |template: &Template| Implements::ALL.iter().find(|(kind, _)| *kind == template.manifest.implements).map(|k| k.1);
     let is = |template: &&Template| {

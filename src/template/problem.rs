@@ -10,7 +10,8 @@ use super::library::Template;
 use super::manifest::{AxisCount, DimSpec, Implements, OperandSpec};
 use crate::diag::Result;
 use crate::expr::index::Index;
-use crate::graph::op::{Lrn, Map, Op, OutOfBounds, PoolKind};
+use crate::graph::op::{ArgKind, Lrn, Map, Op, OutOfBounds, PoolKind};
+use crate::graph::reduction::runs;
 use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::shape::Shape;
 use crate::syntax::Constant;
@@ -309,8 +310,33 @@ pub fn attributes(op: &Op) -> BTreeMap<String, Constant> {
         Op::BatchNorm { epsilon } => {
             out.insert("EPSILON".to_owned(), Constant::Float(*epsilon));
         }
-        Op::Softmax { axis } => {
+        Op::ConvTranspose(conv) => {
+            spatial("STRIDE", &conv.strides);
+            spatial("DILATION", &conv.dilations);
+            spatial("PAD", &conv.pads_begin);
+            out.insert("GROUPS".to_owned(), Constant::Int(conv.groups as i64));
+        }
+        Op::Norm(norm) => {
+            stretches(&norm.axes, &mut out);
+            out.insert("EPSILON".to_owned(), Constant::Float(norm.epsilon));
+        }
+        Op::Softmax { axis, log: _ } => {
             out.insert("AXIS".to_owned(), Constant::Int(*axis as i64));
+        }
+        Op::Reduce(reduce) => {
+            stretches(&reduce.axes, &mut out);
+            out.insert("KEEP".to_owned(), Constant::Int(reduce.keep.into()));
+        }
+        Op::ArgReduce(arg) => {
+            out.insert("AXIS".to_owned(), Constant::Int(arg.axis as i64));
+            for (name, flag) in [("KEEP", arg.keep), ("LAST", arg.last), ("LARGEST", arg.kind == ArgKind::Max)] {
+                out.insert(name.to_owned(), Constant::Int(flag.into()));
+            }
+        }
+        Op::Scan(scan) => {
+            out.insert("AXIS".to_owned(), Constant::Int(scan.axis as i64));
+            out.insert("REVERSE".to_owned(), Constant::Int(scan.reverse.into()));
+            out.insert("EXCLUSIVE".to_owned(), Constant::Int(scan.exclusive.into()));
         }
         Op::Lrn(Lrn { size, alpha, beta, bias }) => {
             out.insert("SIZE".to_owned(), Constant::Int(*size as i64));
@@ -321,4 +347,22 @@ pub fn attributes(op: &Op) -> BTreeMap<String, Constant> {
         Op::MatMul | Op::Map(_) | Op::View(_) => {}
     }
     out
+}
+
+/// Any axes as at most two stretches of neighbours: LEAD axes before them, RUN in the first, GAP between, RUN2
+/// in the second (0 without one); STRETCHES counts them.
+fn stretches(axes: &[usize], out: &mut BTreeMap<String, Constant>) {
+    let runs = runs(axes);
+    let first = runs.first().cloned().unwrap_or(0..0);
+    let second = runs.get(1).cloned().unwrap_or(first.end..first.end);
+    let numbers = [
+        ("LEAD", first.start),
+        ("RUN", first.len()),
+        ("GAP", second.start - first.end),
+        ("RUN2", second.len()),
+        ("STRETCHES", runs.len()),
+    ];
+    for (name, number) in numbers {
+        out.insert(name.to_owned(), Constant::Int(number as i64));
+    }
 }

@@ -104,8 +104,14 @@ impl StepMaker<'_> {
         for (i, spec) in manifest.optional.iter().enumerate() {
             let Some(value) = node.inputs.get(manifest.inputs().len() + i).copied().flatten() else { continue };
             let output = problem.output();
-            let index =
-                spec.access.iter().filter_map(|axis| output.range_of(axis)).map(|range| Index::Dim(range.start)).collect();
+            let dims = spec.access.iter().filter_map(|axis| output.range_of(axis)).flat_map(Clone::clone);
+            let own = self.graph.shape(value);
+            // Along what it lacks, an operand of the output's axes has one element.
+            let at = |(dim, &size): (usize, &usize)| match size {
+                1 if output.shape[dim] != 1 => Index::Constant(0),
+                _ => Index::Dim(dim),
+            };
+            let index = dims.zip(own).map(at).collect();
             let stem = spec.name.to_ascii_lowercase();
             let dtype = self.graph.dtype(node.outputs[0]);
             let extra = self.extra(&stem, value, index, OutOfBounds::InBounds);

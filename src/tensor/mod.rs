@@ -1,7 +1,8 @@
-//! Dense host tensors, by carrier, loops over their lanes ([`strided`]), and the files that hold them ([`npy`],
-//! [`stored`]).
+//! Dense host tensors, by carrier, loops over their lanes ([`strided`]), the bytes of lanes ([`lanes`]), and the files
+//! that hold them ([`npy`], [`stored`]).
 
 pub mod eight;
+pub mod lanes;
 pub mod npy;
 pub mod stored;
 pub mod strided;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView, View};
 
-use super::{Storage, Tensor, eight};
+use super::{Storage, Tensor, eight, lanes};
 use crate::dtype::DType;
 use crate::shape::Shape;
 
@@ -19,31 +19,25 @@ pub fn read(bytes: &[u8]) -> Result<HashMap<String, Tensor>, String> {
 }
 
 fn tensor(name: &str, view: &TensorView) -> Result<Tensor, String> {
-    /// Little-endian elements of N bytes each.
-    fn elements<const N: usize, T>(data: &[u8], of: impl Fn([u8; N]) -> T) -> Vec<T> {
-        let chunk = |c: &[u8]| of(c.try_into().expect("invariant: chunks_exact gives N bytes"));
-        data.chunks_exact(N).map(chunk).collect()
-    }
-    let data = view.data();
-    let (dtype, lanes) = match view.dtype() {
-        Dtype::F64 => (DType::F64, Storage::F64(elements(data, f64::from_le_bytes))),
-        Dtype::F32 => (DType::F32, Storage::F32(elements(data, f32::from_le_bytes))),
-        Dtype::F16 => (DType::F16, Storage::F32(elements(data, |b| half::f16::from_le_bytes(b).to_f32()))),
-        Dtype::BF16 => (DType::BF16, Storage::F32(elements(data, |b| half::bf16::from_le_bytes(b).to_f32()))),
-        Dtype::I64 => (DType::I64, Storage::I64(elements(data, i64::from_le_bytes))),
-        Dtype::I32 => (DType::I32, Storage::I64(elements(data, |b| i32::from_le_bytes(b).into()))),
-        Dtype::I16 => (DType::I16, Storage::I64(elements(data, |b| i16::from_le_bytes(b).into()))),
-        Dtype::I8 => (DType::I8, Storage::I64(elements(data, |b| i8::from_le_bytes(b).into()))),
-        Dtype::U8 => (DType::U8, Storage::I64(elements(data, |b| u8::from_le_bytes(b).into()))),
-        Dtype::U16 => (DType::U16, Storage::I64(elements(data, |b| u16::from_le_bytes(b).into()))),
-        Dtype::U32 => (DType::U32, Storage::I64(elements(data, |b| u32::from_le_bytes(b).into()))),
-        Dtype::U64 => (DType::U64, Storage::I64(elements(data, i64::from_le_bytes))),
-        Dtype::F8_E5M2 => (DType::F8E5M2, Storage::F32(data.iter().map(|&b| eight::value(DType::F8E5M2, b)).collect())),
-        Dtype::F8_E4M3 => (DType::F8E4M3, Storage::F32(data.iter().map(|&b| eight::value(DType::F8E4M3, b)).collect())),
-        Dtype::BOOL => (DType::Bool, Storage::Bool(data.iter().map(|&b| u8::from(b != 0)).collect())),
+    let dtype = match view.dtype() {
+        Dtype::F64 => DType::F64,
+        Dtype::F32 => DType::F32,
+        Dtype::F16 => DType::F16,
+        Dtype::BF16 => DType::BF16,
+        Dtype::I64 => DType::I64,
+        Dtype::I32 => DType::I32,
+        Dtype::I16 => DType::I16,
+        Dtype::I8 => DType::I8,
+        Dtype::U8 => DType::U8,
+        Dtype::U16 => DType::U16,
+        Dtype::U32 => DType::U32,
+        Dtype::U64 => DType::U64,
+        Dtype::F8_E5M2 => DType::F8E5M2,
+        Dtype::F8_E4M3 => DType::F8E4M3,
+        Dtype::BOOL => DType::Bool,
         other => return Err(format!("tensor `{name}` has type {other:?}, which is not read yet")),
     };
-    Ok(Tensor::new(dtype, Shape::from_slice(view.shape()), lanes))
+    Ok(Tensor::new(dtype, Shape::from_slice(view.shape()), lanes::from_le_bytes(dtype, view.data())))
 }
 
 /// A file of tensors.

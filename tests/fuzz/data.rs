@@ -110,3 +110,15 @@ pub fn read_safetensors(bytes: &[u8]) {
         all.iter().for_each(|(name, tensor)| assert!(again.get(name).is_some_and(|t| t.is_same(tensor)), "{name}"));
     }
 }
+
+/// The archives of `tests/import/programs.bin`, which holds names and archives, each behind its length.
+pub fn archives() -> Vec<&'static [u8]> {
+    let mut rest = include_bytes!("../import/programs.bin").as_slice();
+    let mut pieces = Vec::new();
+    while let Some((length, behind)) = rest.split_first_chunk() {
+        let (piece, behind) = behind.split_at(u64::from_le_bytes(*length) as usize);
+        pieces.push(piece);
+        rest = behind;
+    }
+    pieces.into_iter().skip(1).step_by(2).collect()
+}

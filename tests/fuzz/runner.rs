@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner
 /// A case that takes longer than this is a hang.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Targets that share `FUZZ_SECONDS`.
-const TARGETS: u64 = 8;
+const TARGETS: u64 = 9;
 
 /// Runs a target on tapes of up to `length` bytes; `count` of them where no time is given.
 pub fn cases(name: &str, count: u32, length: usize, case: impl Fn(&[u8])) {

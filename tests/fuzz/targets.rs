@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use decompose::diag::render::render;
 use decompose::dtype::DType;
+use decompose::graph::verify::verify;
+use decompose::import::{Binding, torch_export};
 use decompose::kernel::{self, ArgSpec, Specialization};
 use decompose::launch::comments;
 use decompose::pipeline::Cancel;
@@ -336,4 +338,26 @@ fn deep_nesting() {
         let lists = format!("{}{}", "- ".repeat(depth), "x");
         launch(folder.path(), lists.as_bytes(), b"", b"");
     }
+}
+
+/// Exported programs of `tests/import/programs.bin`, damaged. Entries of an archive are stored as they are, so damage
+/// reaches the program's JSON and the tables of its tensors.
+#[test]
+fn archives_damaged() {
+    let archives = data::archives();
+    cases("archives", 400, 64, |tape| {
+        let mut choices = Choices::new(tape);
+        let whole = archives[choices.below(archives.len())];
+        let bytes = damaged_bytes(whole, &mut choices);
+        begin("archives", &bytes);
+        match torch_export::from_bytes("program.pt2", &bytes, &Binding::default()) {
+            Ok(imported) => {
+                imported.unsupported.iter().for_each(run::allow);
+                if let Err(errors) = verify(imported.graph) {
+                    panic!("the graph is not well formed: {}", errors.iter().map(|e| render(e, false)).collect::<String>());
+                }
+            }
+            Err(errors) => errors.iter().for_each(run::allow),
+        }
+    });
 }

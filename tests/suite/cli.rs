@@ -44,7 +44,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U002]: missing.onnx: there is no such file, and the registry has no model of this name
          |
-         = help: name an .onnx file, or a model of the registry: resnet50, resnet50_operators
+         = help: name an .onnx or .pt2 file, or a model of the registry: resnet50, resnet50_operators
     "#]],
     );
     refused(
@@ -53,7 +53,7 @@ fn bad_files_are_refused_by_name() {
             exit 2
             error[U003]: empty.onnx: is empty (0 bytes)
              |
-             = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx
+             = help: name an .onnx or .pt2 file, or a model of shapes_registry.yaml such as resnet50.onnx
         "#]],
     );
     refused(
@@ -71,7 +71,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U003]: weights.pt: is a PyTorch pickle; unpickling runs code from the file, so it is not read
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")
     "#]],
     );
     refused(
@@ -80,7 +80,7 @@ fn bad_files_are_refused_by_name() {
         exit 2
         error[U003]: kernel.py: is Python source, not a model file
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")
     "#]],
     );
 }
@@ -191,39 +191,17 @@ fn verification_can_be_left_out_and_says_so() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("not fully verified"));
 }
 
-/// `y = GlobalAveragePool(relu(x))` over one spatial axis, which no template serves.
-fn one_dimensional_pool() -> Vec<u8> {
-    use prost::Message;
-    use tract_onnx::pb::{
-        GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto, ValueInfoProto, tensor_proto,
-        tensor_shape_proto, type_proto,
-    };
-    let value = |name: &str, sizes: &[i64]| {
-        let dim = |&size| tensor_shape_proto::Dimension {
-            value: Some(tensor_shape_proto::dimension::Value::DimValue(size)),
-            ..Default::default()
-        };
-        let shape = Some(TensorShapeProto { dim: sizes.iter().map(dim).collect() });
-        let tensor = type_proto::Tensor { elem_type: tensor_proto::DataType::Float as i32, shape };
-        let r#type = Some(TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..Default::default() });
-        ValueInfoProto { name: name.into(), r#type, ..Default::default() }
-    };
-    let node = |op: &str, input: &str, output: &str| NodeProto {
-        op_type: op.into(),
-        name: output.into(),
-        input: vec![input.into()],
-        output: vec![output.into()],
-        ..Default::default()
-    };
-    let graph = GraphProto {
-        name: "g".into(),
-        node: vec![node("Relu", "x", "r"), node("GlobalAveragePool", "r", "y")],
-        input: vec![value("x", &[2, 5, 33])],
-        output: vec![value("y", &[2, 5, 1])],
-        ..Default::default()
-    };
-    let opset_import = vec![OperatorSetIdProto { version: 17, ..Default::default() }];
-    ModelProto { ir_version: 8, opset_import, graph: Some(graph), ..Default::default() }.encode_to_vec()
+/// A mean over three axes that do not touch, of relu(x), which no template serves.
+fn scattered_mean() -> Vec<u8> {
+    crate::pages::onnx_text::bytes(
+        r#"
+<ir_version: 8, opset_import: ["" : 17]>
+g (float[2,5,3,4,3] x) => (float[1,5,1,4,1] y) {
+  r = Relu (x)
+  y = ReduceMean <axes = [0, 2, 4]> (r)
+}
+"#,
+    )
 }
 
 /// A folder of one template, the embedded `relu` with another line in its template.yaml.
@@ -240,9 +218,9 @@ fn relu_with(folder: &Path, line: &str) {
 #[test]
 fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
+    std::fs::write(folder.path().join("mean.onnx"), scattered_mean()).unwrap();
     relu_with(folder.path(), "when: \"1 // (X.rank - X.rank)\"\n");
-    let output = run(folder.path(), &["pool.onnx", "--templates", "mine"]);
+    let output = run(folder.path(), &["mean.onnx", "--templates", "mine"]);
     let text = format!("exit {}\n{}", output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr));
     expect![[r#"
         exit 2
@@ -254,14 +232,14 @@ fn a_template_that_is_wrong_ends_the_run_and_nothing_is_written() {
         for more: decompose explain S002
     "#]]
     .assert_eq(&text);
-    assert!(!folder.path().join("pool-suite").exists());
+    assert!(!folder.path().join("mean-suite").exists());
 }
 
 #[test]
 fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
-    let output = run(folder.path(), &["pool.onnx", "--json"]);
+    std::fs::write(folder.path().join("mean.onnx"), scattered_mean()).unwrap();
+    let output = run(folder.path(), &["mean.onnx", "--json"]);
     assert_eq!(output.status.code(), Some(3), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let codes: Vec<&str> = report["problems"].as_array().unwrap().iter().map(|p| p["code"].as_str().unwrap()).collect();
@@ -269,19 +247,19 @@ fn a_node_without_a_template_is_named_and_the_rest_is_emitted_and_verified() {
     let layers = report["layers"].as_array().unwrap();
     assert_eq!((layers.len(), layers[0]["verdict"]["word"].as_str()), (1, Some("verified")));
     assert!(report["chain"].is_null());
-    assert!(folder.path().join("pool-suite/run.py").is_file());
+    assert!(folder.path().join("mean-suite/run.py").is_file());
 }
 
 #[test]
 fn reasons_of_a_plan_are_told_a_launch() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("pool.onnx"), one_dimensional_pool()).unwrap();
-    let output = run(folder.path(), &["plan", "pool.onnx", "--why"]);
+    std::fs::write(folder.path().join("mean.onnx"), scattered_mean()).unwrap();
+    let output = run(folder.path(), &["plan", "mean.onnx", "--why"]);
     assert_eq!(output.status.code(), Some(3));
     expect![[r#"
         launch 0 r: relu computes r (relu)
-          stops here: y (adaptive_average_pool) reads its output and is no pointwise operator
-        missing y (adaptive_average_pool): [T003] no template serves `adaptive_average_pool` of f32 2×5×33
+          stops here: y (reduce_mean) reads its output and is no pointwise operator
+        missing y (reduce_mean): [T003] no template serves `reduce_mean` of f32 2×5×3×4×3
     "#]]
     .assert_eq(&String::from_utf8_lossy(&output.stdout));
     let output = run(folder.path(), &["plan", "resnet50.onnx", "--why"]);

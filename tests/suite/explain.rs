@@ -106,6 +106,11 @@ fn examples_of_rules_for_gpus() {
 }
 
 #[test]
+fn examples_of_the_ban() {
+    examples('F');
+}
+
+#[test]
 fn examples_of_conversion() {
     examples('V');
 }
@@ -124,6 +129,6 @@ fn examples_of_internal_errors() {
 #[test]
 fn every_stage_has_a_test() {
     for code in codes::ALL {
-        assert!("UMSKABCHETLXNGV".contains(&code.id[..1]), "{}", code.id);
+        assert!("UMSKABCHETLXNGFV".contains(&code.id[..1]), "{}", code.id);
     }
 }

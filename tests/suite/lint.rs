@@ -16,7 +16,7 @@ use decompose::template::Library;
 use crate::pages::{Page, onnx_text};
 use crate::support::{decompose, edit, kernel_file, verified};
 
-/// One layer for each template.
+/// One layer for each template of a network for images.
 const ALL: &str = r#"
 <ir_version: 8, opset_import: ["" : 17]>
 all (float[1,3,32,32] x, float[8,3,3,3] w, float[8] s, float[8] b, float[8] m, float[8] v, float[8,10] f, float[10] g) => (float[1,10] y) {
@@ -32,6 +32,38 @@ all (float[1,3,32,32] x, float[8,3,3,3] w, float[8] s, float[8] b, float[8] m, f
   d = Flatten <axis = 1> (q)
   h = Gemm (d, f, g)
   y = Softmax <axis = 1> (h)
+}
+"#;
+
+/// The others: operators over whole lines, and windows in one and three dimensions.
+const MORE: &str = r#"
+<ir_version: 12, opset_import: ["" : 26]>
+more (float[2,4,6,20] x, float[2,4,20] z, float[2,4,5,6,7] u, float[20] g, float[6,4,3] w1, float[6,4,3] t1, float[4,4,3,3] t2, float[4,4,2,2,2] w3, float[4,4,2,2,2] t3) => (float[2,4,6,1] a, float[2,4,6,1] b, float[2,4,6,1] c, float[2,4,6,1] d, float[2,4,6,1] e, float[2,4,6,1] f, int64[2,4,6,1] i, float[2,4,8,22] y, float[2,4,1] y1, float[2,4,1,1,1] y3)
+<int64[1] last = {-1}, int64 axis = {1}>
+{
+  a = ReduceSum (x, last)
+  b = ReduceMean (x, last)
+  c = ReduceMax (x, last)
+  d = ReduceMin (x, last)
+  e = ReduceProd (x, last)
+  f = ReduceLogSumExp (x, last)
+  i = ArgMax <axis = 3> (x)
+  l = LayerNormalization (x, g)
+  m = RMSNormalization (l, g)
+  s = CumSum (m, axis)
+  p = CumProd (s, axis)
+  o = LogSoftmax <axis = 3> (p)
+  y = ConvTranspose (o, t2)
+  c1 = Conv (z, w1)
+  m1 = MaxPool <kernel_shape = [3]> (c1)
+  a1 = AveragePool <kernel_shape = [2]> (m1)
+  d1 = ConvTranspose (a1, t1)
+  y1 = GlobalAveragePool (d1)
+  c3 = Conv (u, w3)
+  m3 = MaxPool <kernel_shape = [2, 2, 2]> (c3)
+  a3 = AveragePool <kernel_shape = [2, 2, 2]> (m3)
+  d3 = ConvTranspose (a3, t3)
+  y3 = GlobalAveragePool (d3)
 }
 "#;
 
@@ -76,8 +108,12 @@ fn every_template_passes_on_every_target() {
     // Codes of advice, by template and kind of device.
     let mut advice: BTreeMap<String, [BTreeSet<&str>; 3]> = BTreeMap::new();
     for target in Target::all() {
-        let (suite, report) = suite(folder.path(), ALL, target.name, VerifyScope::None);
-        for layer in &report.layers {
+        let made = [("all", ALL), ("more", MORE)].map(|(name, text)| {
+            let own = folder.path().join(name);
+            std::fs::create_dir_all(&own).unwrap();
+            suite(&own, text, target.name, VerifyScope::None)
+        });
+        for (suite, layer) in made.iter().flat_map(|(suite, report)| report.layers.iter().map(move |layer| (suite, layer))) {
             let text = std::fs::read_to_string(suite.join(&layer.kernel)).unwrap();
             let module = parse_module(&SourceFile::new(&layer.kernel, text)).unwrap();
             let column = match target.vendor {

@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::Error;
+use super::reduction::Powers;
 use crate::diag::Result;
 use crate::dtype::DType;
 use crate::graph::op::{Lrn, Op, Pool, PoolKind};
@@ -96,8 +97,13 @@ pub(super) fn batch_norm(
 
 /// With d = max − x, the term e^(−d) is off by (4 + 2d) units (see `tolerance::function_error`) and
 /// half a unit of d; their sum by 4√n units more; the quotient by 4. An error of the operand by at
-/// most e multiplies a quotient by at most e^(2e).
-pub(super) fn softmax(axis: usize, operands: &[Option<&Tensor>], carried: &[Option<&Error>], output: &Tensor) -> Option<Error> {
+/// most e multiplies a quotient by at most e^(2e). The logarithm x − max − ln Σ rounds each of its parts.
+pub(super) fn softmax(
+    (axis, log): (usize, bool),
+    operands: &[Option<&Tensor>],
+    carried: &[Option<&Error>],
+    output: &Tensor,
+) -> Option<Error> {
     let x = floats(operands[0]?.storage());
     let y = floats(output.storage());
     let shape = output.shape();
@@ -107,6 +113,17 @@ pub(super) fn softmax(axis: usize, operands: &[Option<&Tensor>], carried: &[Opti
         let start = slab * size * inner;
         for i in 0..inner {
             let line = || (0..size).map(|k| k * inner + i);
+            if log {
+                let off = |at: usize| carried[0].map_or(0.0, |error| error.bound[start + at]);
+                let Powers { sum, error, maximum } = Powers::of(&mut line().map(|at| (x[start + at], off(at))));
+                let logarithm = error + 4.0 * UNIT * (sum.ln().abs() + 1.0);
+                for at in line() {
+                    // Also as x − (max + ln Σ).
+                    let parts = 2.0 * UNIT * (maximum.abs() + sum.ln().abs() + (x[start + at] - maximum).abs());
+                    bound[at] = logarithm + off(at) + parts + half_ulp(y[start + at], DType::F32);
+                }
+                continue;
+            }
             let maximum = line().map(|at| x[start + at]).fold(f64::NEG_INFINITY, f64::max);
             let depth = |at: usize| if x[start + at] == maximum { 0.0 } else { maximum - x[start + at] };
             let weigh = |at: usize| if y[start + at] > 0.0 { y[start + at] * depth(at) } else { 0.0 };

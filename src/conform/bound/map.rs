@@ -191,7 +191,8 @@ fn slope(op: Unary, x: f64, e: f64, v: f64) -> f64 {
         Unary::Tanh => (e * (1.0 - near.tanh().powi(2))).min(2.0),
         Unary::Erf => (e * 2.0 / PI.sqrt() * (-near * near).exp()).min(2.0),
         Unary::Sigmoid => {
-            let s = 1.0 / (1.0 + (-near).exp());
+            // The small side: 1 − s of the other one would be 0 from 37 on.
+            let s = 1.0 / (1.0 + near.exp());
             (e * s * (1.0 - s)).min(1.0)
         }
         Unary::Floor => (x + e).floor() - (x - e).floor(),
@@ -236,5 +237,19 @@ fn cast((e, x): (f64, f64), from: DType, to: DType, v: f64) -> f64 {
         (Some(_), None) if to != DType::Bool => (x + e).trunc() - (x - e).trunc(),
         (_, None) if to == DType::Bool => (x.abs() <= e) as u8 as f64,
         (_, None) => e,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saturated_sigmoid_still_carries_an_error() {
+        for x in [-39.0f64, -60.0, -80.0] {
+            let v = 1.0 / (1.0 + (-x).exp());
+            let moved = slope(Unary::Sigmoid, x, 1e-5, v);
+            assert!(moved > 0.99e-5 * v && moved < 1.01e-5 * v, "{x}: {moved:e}");
+        }
     }
 }

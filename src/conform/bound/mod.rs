@@ -16,6 +16,7 @@
 mod contraction;
 mod elementwise;
 mod map;
+mod reduction;
 
 use std::collections::{HashMap, HashSet};
 
@@ -124,7 +125,7 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let carried: Vec<_> = node.inputs.iter().map(|input| input.and_then(|v| errors.get(&v))).collect();
         let derived = match &node.op {
             Op::Map(map) => map::carry(map, &operands, &carried),
-            Op::Conv(_) | Op::MatMul => match reference::terms(&node.op, &operands) {
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => match reference::terms(&node.op, &operands) {
                 Some(terms) if output.dtype().is_float() => {
                     let single = node.inputs[0].is_some_and(|x| graph.dtype(x) == DType::F32);
                     let this = Contraction { precision: if single { precision } else { Precision::Ieee }, terms };
@@ -141,7 +142,11 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
                 let inside = (nodes.last() != Some(&id)).then(|| graph.dtype(node.outputs[0]));
                 Ok(elementwise::batch_norm(*epsilon, &operands, &carried, output, inside))
             }
-            Op::Softmax { axis } => Ok(elementwise::softmax(*axis, &operands, &carried, output)),
+            Op::Norm(norm) => Ok(reduction::norm(norm, &operands, &carried, output)),
+            Op::Softmax { axis, log } => Ok(elementwise::softmax((*axis, *log), &operands, &carried, output)),
+            Op::Reduce(reduce) => Ok(reduction::reduce(reduce, &operands, &carried, output)),
+            Op::ArgReduce(arg) => Ok(reduction::positions(arg, &operands, &carried)),
+            Op::Scan(scan) => reduction::scan(scan, &operands, &carried, output),
             Op::Lrn(lrn) => Ok(elementwise::lrn(lrn, &operands, &carried, output)),
             Op::View(_) => view(&node.op, &operands, &carried),
         };
@@ -162,8 +167,9 @@ pub fn derive(graph: &Graph, nodes: &[NodeId], env: &Env, precision: Precision, 
         let name = node.op.name();
         let named = match &node.op {
             Op::View(_) => false,
-            Op::Conv(_) | Op::MatMul => operators.iter().any(|o| o == name),
-            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => true,
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => operators.iter().any(|o| o == name),
+            Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) => true,
+            Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => true,
         };
         if named && operators.last().is_none_or(|last| last != name) {
             operators.push(name.to_owned());
@@ -227,5 +233,7 @@ fn view(op: &Op, operands: &[Option<&Tensor>], carried: &[Option<&Error>]) -> Re
 
 #[cfg(test)]
 mod rearranged_tests;
+#[cfg(test)]
+mod reduction_tests;
 #[cfg(test)]
 mod tests;

@@ -219,7 +219,7 @@ fn softmax_in_fp32_stays_inside_its_bound() {
         let c = b.float(16.0, DType::F32);
         b.binary(Binary::Mul, r[0], c)
     });
-    net.node(Op::Softmax { axis: 1 }, &[x], &[4, 1000]);
+    net.node(Op::Softmax { axis: 1, log: false }, &[x], &[4, 1000]);
     let env = net.env(Kind::Numerics, Math::F64);
     let derived = net.derive(&env);
     let x = floats(env.get(net.inputs[0]).unwrap().storage()).into_owned();
@@ -372,8 +372,8 @@ fn marks_reach_what_depends_on_them() {
     assert_eq!(reached(|net, x| net.node(pool(PoolKind::Max), &[x], &[1, 1, 2, 2])), [0]);
     assert_eq!(reached(|net, x| net.node(pool(PoolKind::Average { count_pad: true }), &[x], &[1, 1, 2, 2])), [0]);
     assert_eq!(reached(|net, x| net.batch_norm(x)), [0]);
-    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 2 }, &[x], &[1, 1, 4, 4])), [0, 4, 8, 12]);
-    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 3 }, &[x], &[1, 1, 4, 4])), [0, 1, 2, 3]);
+    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 2, log: false }, &[x], &[1, 1, 4, 4])), [0, 4, 8, 12]);
+    assert_eq!(reached(|net, x| net.node(Op::Softmax { axis: 3, log: false }, &[x], &[1, 1, 4, 4])), [0, 1, 2, 3]);
 }
 
 #[test]

@@ -104,7 +104,8 @@ fn window(op: &Op, operands: &[&[usize]], i: usize) -> Option<Axis> {
             }),
             PoolKind::AdaptiveAverage => None,
         },
-        Op::Map(_) | Op::BatchNorm { .. } | Op::MatMul | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => None,
+        Op::Map(_) | Op::ConvTranspose(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::MatMul | Op::Softmax { .. } => None,
+        Op::Lrn(_) | Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) | Op::View(_) => None,
     }
 }
 

@@ -77,10 +77,15 @@ fn resized_op(op: &Op, old: &[&[usize]], new: &[&[usize]]) -> Option<Op> {
         Op::View(View::Broadcast(_)) => (old[0] == new[0]).then(|| op.clone()),
         Op::View(View::Reshape(_) | View::Transpose(_))
         | Op::Conv(_)
+        | Op::ConvTranspose(_)
         | Op::Pool(_)
         | Op::BatchNorm { .. }
+        | Op::Norm(_)
         | Op::MatMul
         | Op::Softmax { .. }
+        | Op::Reduce(_)
+        | Op::ArgReduce(_)
+        | Op::Scan(_)
         | Op::Lrn(_) => Some(op.clone()),
     }
 }
@@ -124,7 +129,13 @@ pub fn work(graph: &Graph) -> (usize, usize) {
             Op::Conv(_) => node.inputs[1].map_or(1, |w| graph.shape(w)[1..].iter().product()),
             Op::MatMul => node.inputs[0].and_then(|a| graph.shape(a).last().copied()).unwrap_or(1),
             Op::Pool(pool) => pool.kernel.iter().product(),
-            Op::Map(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) | Op::View(_) => 1,
+            Op::ConvTranspose(conv) => node.inputs[1].map_or(1, |w| {
+                let shape = graph.shape(w);
+                shape[0] / conv.groups * shape[2..].iter().product::<usize>()
+            }),
+            Op::Reduce(reduce) => node.inputs[0].map_or(1, |x| reduce.terms(graph.shape(x))),
+            Op::ArgReduce(arg) => node.inputs[0].map_or(1, |x| graph.shape(x)[arg.axis]),
+            Op::Map(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) | Op::Scan(_) | Op::View(_) => 1,
         };
         outputs.saturating_mul(terms)
     });

@@ -151,7 +151,30 @@ impl Ties {
         let made = |axis: usize| Term::Made(output, axis);
         let first = inputs.first().cloned().unwrap_or_default();
         match op {
-            Op::Softmax { .. } | Op::Lrn(_) => first,
+            Op::Softmax { .. } | Op::Lrn(_) | Op::Scan(_) => first,
+            Op::Reduce(reduce) => reduced(&first, &reduce.axes, reduce.keep),
+            Op::ArgReduce(arg) => reduced(&first, &[arg.axis], arg.keep),
+            Op::Norm(_) => {
+                for (parameter, shape) in inputs[1..].iter().zip(&shapes[1..]) {
+                    for (axis, &term) in parameter.iter().enumerate() {
+                        if shape[axis] == shapes[0][axis] { self.tie(first[axis], term) } else { self.pin(term) }
+                    }
+                }
+                first
+            }
+            Op::ConvTranspose(conv) => {
+                let weight = &inputs[1];
+                self.tie(first[1], weight[0]);
+                if conv.groups > 1 {
+                    [first[1], weight[1]].into_iter().for_each(|term| self.pin(term));
+                }
+                let bias = inputs.get(2).and_then(|terms| terms.first());
+                if let Some(bias) = bias {
+                    if conv.groups == 1 { self.tie(*bias, weight[1]) } else { self.pin(*bias) }
+                }
+                let filters = if conv.groups == 1 { weight[1] } else { Term::Fixed };
+                [first[0], filters].into_iter().chain((2..rank).map(made)).collect()
+            }
             Op::BatchNorm { .. } => {
                 for parameter in inputs[1..].iter().filter_map(|terms| terms.first()) {
                     self.tie(first[1], *parameter);
@@ -248,6 +271,12 @@ impl Ties {
         }
         dims.into_iter().map(|term| term.unwrap_or(Term::Fixed)).collect()
     }
+}
+
+/// The sizes that a reduction leaves.
+fn reduced(of: &[Term], axes: &[usize], keep: bool) -> Vec<Term> {
+    let left = |(axis, &term): (usize, &Term)| if axes.contains(&axis) { keep.then_some(Term::Fixed) } else { Some(term) };
+    of.iter().enumerate().filter_map(left).collect()
 }
 
 /// Which axis of the operand each axis of a reshape's result is, when it only adds or drops axes of size 1.

@@ -30,7 +30,7 @@ const FINITE: [(usize, f64); 2] = [(1, f64::NAN), (4, 3e4)];
 pub(super) fn pass(bench: Bench, given: &Elements) -> Result<Option<Diagnostic>> {
     let (graph, nodes) = (&bench.subject.imported, bench.nodes());
     let entering: Vec<ValueId> = graph.entering(&nodes).into_iter().filter(|&v| is_float(graph.dtype(v))).collect();
-    let contracts = nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Conv(_) | Op::MatMul));
+    let contracts = nodes.iter().any(|&id| matches!(graph.node(id).op, Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul));
     let beside =
         |&value: &ValueId| takes(graph, value, contracts) && reads(graph, &nodes, value) && given.env.get(value).is_some();
     let operands: Vec<ValueId> = entering.iter().copied().filter(beside).collect();
@@ -79,8 +79,9 @@ fn takes(graph: &Graph, value: ValueId, contracts: bool) -> bool {
 fn reads(graph: &Graph, nodes: &[NodeId], value: ValueId) -> bool {
     let readers = nodes.iter().map(|&id| graph.node(id)).filter(|node| node.inputs.contains(&Some(value)));
     readers.into_iter().any(|node| match node.op {
-        Op::Conv(_) | Op::MatMul => false,
+        Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => false,
         Op::View(_) => reads(graph, nodes, node.outputs[0]),
-        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::Lrn(_) => true,
+        Op::Map(_) | Op::Pool(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::Lrn(_) => true,
+        Op::Reduce(_) | Op::ArgReduce(_) | Op::Scan(_) => true,
     })
 }

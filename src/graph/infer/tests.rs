@@ -134,7 +134,7 @@ proptest! {
             Op::Pool(window(PoolKind::AdaptiveAverage)),
             Op::BatchNorm { epsilon: 1e-5 },
             Op::MatMul,
-            Op::Softmax { axis: numbers[11] },
+            Op::Softmax { axis: numbers[11], log: numbers[11] % 2 == 0 },
             Op::View(View::Reshape(Shape::from_slice(&w))),
             Op::View(View::Broadcast(Shape::from_slice(&w))),
             Op::View(View::Transpose(Shape::from_slice(&w))),

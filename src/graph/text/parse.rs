@@ -13,7 +13,10 @@ use super::print::is_bare_char;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::expr::parse as parse_expr;
-use crate::graph::op::{Access, Conv, Lrn, Map, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{
+    Access, ArgKind, ArgReduce, Conv, ConvTranspose, Lrn, Map, Norm, OutOfBounds, Pool, PoolKind, Reduce, ReduceKind, Scan,
+    ScanKind, View,
+};
 use crate::graph::{Graph, Op, Role, Source, TensorType, ValueId, Weight};
 use crate::shape::{Shape, numel};
 use crate::source::{SourceFile, Span};
@@ -331,12 +334,8 @@ impl<'a> Cursor<'a> {
                 self.attribute("kernel")?;
                 let kernel = self.sizes()?;
                 let [strides, dilations, pads_begin, pads_end] = self.window()?;
-                let kind = if name == "max_pool" {
-                    PoolKind::Max
-                } else {
-                    self.attribute("count_pad")?;
-                    PoolKind::Average { count_pad: self.parsed("true or false")? }
-                };
+                let kind =
+                    if name == "max_pool" { PoolKind::Max } else { PoolKind::Average { count_pad: self.flag("count_pad")? } };
                 Op::Pool(Pool { kind, kernel, strides, dilations, pads_begin, pads_end })
             }
             "adaptive_average_pool" => {
@@ -347,9 +346,35 @@ impl<'a> Cursor<'a> {
                 self.attribute("epsilon")?;
                 Op::BatchNorm { epsilon: self.float()? }
             }
-            "softmax" => {
+            "conv_transpose" => {
+                let [strides, dilations, pads_begin, pads_end] = self.window()?;
+                self.attribute("output_padding")?;
+                let output_padding = self.sizes()?;
+                self.attribute("groups")?;
+                let groups = self.size()?;
+                Op::ConvTranspose(ConvTranspose { strides, dilations, pads_begin, pads_end, output_padding, groups })
+            }
+            "norm" | "rms_norm" => {
+                self.attribute("axes")?;
+                let axes = self.sizes()?;
+                self.attribute("epsilon")?;
+                Op::Norm(Norm { axes, epsilon: self.float()?, centred: name == "norm" })
+            }
+            "softmax" | "log_softmax" => {
                 self.attribute("axis")?;
-                Op::Softmax { axis: self.size()? }
+                Op::Softmax { axis: self.size()?, log: name == "log_softmax" }
+            }
+            "argmax" | "argmin" => {
+                let kind = if name == "argmax" { ArgKind::Max } else { ArgKind::Min };
+                self.attribute("axis")?;
+                let axis = self.size()?;
+                Op::ArgReduce(ArgReduce { kind, axis, keep: self.flag("keep")?, last: self.flag("last")? })
+            }
+            "cumsum" | "cumprod" => {
+                let kind = if name == "cumsum" { ScanKind::Sum } else { ScanKind::Prod };
+                self.attribute("axis")?;
+                let axis = self.size()?;
+                Op::Scan(Scan { kind, axis, reverse: self.flag("reverse")?, exclusive: self.flag("exclusive")? })
             }
             "lrn" => {
                 self.attribute("size")?;
@@ -363,8 +388,21 @@ impl<'a> Cursor<'a> {
                 self.attribute("order")?;
                 Op::View(View::Transpose(self.sizes()?))
             }
-            _ => return Err(self.error(format!("`{name}` is no operator"))),
+            _ => match ReduceKind::ALL.into_iter().find(|kind| kind.name() == name) {
+                Some(kind) => {
+                    self.attribute("axes")?;
+                    let axes = self.sizes()?;
+                    Op::Reduce(Reduce { kind, axes, keep: self.flag("keep")? })
+                }
+                None => return Err(self.error(format!("`{name}` is no operator"))),
+            },
         })
+    }
+
+    /// ` key=true`.
+    fn flag(&mut self, key: &str) -> Result<bool> {
+        self.attribute(key)?;
+        self.parsed("true or false")
     }
 
     fn window(&mut self) -> Result<[SmallVec<[usize; 3]>; 4]> {

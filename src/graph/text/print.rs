@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::SPELLED;
 use crate::expr::print::float_text;
-use crate::graph::op::{Access, Lrn, OutOfBounds, Pool, PoolKind, View};
+use crate::graph::op::{Access, ArgReduce, Lrn, Norm, OutOfBounds, Pool, PoolKind, Reduce, Scan, View};
 use crate::graph::{Graph, Node, Op, Producer, Role, Source, ValueData, Weight};
 use crate::tensor::{Storage, Tensor};
 
@@ -144,7 +144,17 @@ impl Display for Attributes<'_> {
                 }
             },
             Op::BatchNorm { epsilon } => write!(f, " epsilon={}", float_text(*epsilon)),
-            Op::Softmax { axis } => write!(f, " axis={axis}"),
+            Op::ConvTranspose(conv) => {
+                window(f, &conv.strides, &conv.dilations, &conv.pads_begin, &conv.pads_end)?;
+                write!(f, " output_padding={} groups={}", sizes(&conv.output_padding), conv.groups)
+            }
+            Op::Norm(Norm { axes, epsilon, centred: _ }) => write!(f, " axes={} epsilon={}", sizes(axes), float_text(*epsilon)),
+            Op::Softmax { axis, log: _ } => write!(f, " axis={axis}"),
+            Op::Reduce(Reduce { kind: _, axes, keep }) => write!(f, " axes={} keep={keep}", sizes(axes)),
+            Op::ArgReduce(ArgReduce { kind: _, axis, keep, last }) => write!(f, " axis={axis} keep={keep} last={last}"),
+            Op::Scan(Scan { kind: _, axis, reverse, exclusive }) => {
+                write!(f, " axis={axis} reverse={reverse} exclusive={exclusive}")
+            }
             Op::Lrn(Lrn { size, alpha, beta, bias }) => {
                 let [alpha, beta, bias] = [alpha, beta, bias].map(|&number| float_text(number));
                 write!(f, " size={size} alpha={alpha} beta={beta} bias={bias}")

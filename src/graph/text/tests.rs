@@ -14,6 +14,8 @@ weight /b:0: f32[6] bias = filled -0.5
 weight v: f32[1000] variance = stored
 weight k: f32[3] exact = data [1.0, nan, -inf]
 weight n: i64[2] exact = data [-1, 9223372036854775807]
+weight kernel: f32[4,2,3,4] weight(18) = missing
+weight shift: f32[1,6] bias = missing
 _c: f32[1,6,4,4] = conv(x, w, /b:0) strides=[2,2] dilations=[1,1] pads_begin=[1,1] pads_end=[0,1] groups=2
   from Conv "layer1.0.conv1" in "layer1.0"
 p: f32[1,6,2,2] = average_pool(_c) kernel=[2,2] strides=[2,2] dilations=[1,1] pads_begin=[0,0] pads_end=[0,0] count_pad=true
@@ -27,6 +29,14 @@ picked: f32[3,6] = map gather(ids, input, _)
   from Gather "#3 Gather"
   from "odd op" "x"
 s: f32[3,6] = softmax(picked) axis=1
+l: f32[3,6] = log_softmax(picked) axis=0
+u: f32[1,4,9,17] = conv_transpose(x, kernel, _) strides=[1,2] dilations=[1,1] pads_begin=[0,0] pads_end=[1,1] output_padding=[0,0] groups=2
+n2: f32[3,6] = norm(l, _, shift) axes=[0,1] epsilon=1e-5
+n3: f32[3,6] = rms_norm(l) axes=[1] epsilon=0.0
+r: f32[3,1] = reduce_mean(l) axes=[1] keep=true
+lse: f32[] = logsumexp(l) axes=[0,1] keep=false
+a: i64[3] = argmin(l) axis=1 keep=false last=true
+c: f32[3,6] = cumprod(l) axis=0 reverse=true exclusive=false
 output s
 output x
 "##;

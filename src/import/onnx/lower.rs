@@ -4,23 +4,23 @@
 //! is not supported is reported, its outputs become inputs of the graph where the file gives their
 //! types, and what it reads becomes an output, so that the rest is a graph of its own.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
 
 use super::attributes::Attributes;
 use super::external::External;
 use super::node::{Context, Failure, Known, Lower, Operand};
 use super::report::Report;
-use super::types::{self, Declared, Sizes};
-use super::{decode, limits, ops, source, structure, table, tensor};
+use super::types;
+use super::{decode, ops, source, structure, table, tensor};
 use crate::diag::{Code, Diagnostic, codes};
-use crate::graph::op::View;
-use crate::graph::{Graph, Op, Producer, Role, Source, TensorType, ValueData, ValueId, Weight};
-use crate::import::{Absorbed, Binding, Imported, OwnOperator};
-use crate::shape::{Shape, display};
+use crate::graph::TensorType;
+use crate::import::build::sizes::{self, Declared, Sizes};
+use crate::import::build::{Builder, Site, limits};
+use crate::import::{Binding, Imported, OwnOperator};
+use crate::shape::display;
 
 /// What a name of the file stands for.
 pub(super) enum Value {
@@ -37,24 +37,41 @@ enum Rule {
     Own(Arc<OwnOperator>),
 }
 
-/// The graph under construction.
-pub(super) struct Lowering<'m> {
+/// What the names of the file stand for.
+pub(super) struct Scope<'m> {
     pub opset: i64,
     pub external: &'m External,
-    pub graph: Graph,
     values: HashMap<&'m str, Value>,
     /// Names that nodes, subgraphs or the model's outputs read.
     used: HashSet<&'m str>,
-    /// Names of the file and those made up here.
-    names: HashSet<String>,
+}
+
+impl<'m> Scope<'m> {
+    pub fn operand(&self, name: &str) -> Option<Operand> {
+        match self.values.get(name) {
+            Some(Value::There(operand)) => Some(operand.clone()),
+            Some(Value::Unsupported(_) | Value::Wrong) | None => None,
+        }
+    }
+
+    pub fn define(&mut self, name: &'m str, operand: Operand) {
+        self.values.insert(name, Value::There(operand));
+    }
+
+    pub fn is_used(&self, name: &str) -> bool {
+        self.used.contains(name)
+    }
+}
+
+/// The walk over the nodes.
+struct Lowering<'m> {
+    scope: Scope<'m>,
+    builder: Builder,
     declared: HashMap<&'m str, Declared>,
     sizes: Sizes,
     /// Served where no rule of the table is.
     own: Vec<Arc<OwnOperator>>,
     report: Report,
-    opaque: Vec<ValueId>,
-    exposed: Vec<ValueId>,
-    absorbed: Vec<(Source, Absorbed)>,
 }
 
 /// Lowers a decoded model.
@@ -66,8 +83,7 @@ pub(super) fn lower(file: &str, model: &ModelProto, external: &External, binding
     for &position in &order {
         lowering.node(position, &graph.node[position]);
     }
-    lowering.outputs(graph);
-    lowering.finish()
+    lowering.outputs(graph)
 }
 
 impl<'m> Lowering<'m> {
@@ -104,49 +120,42 @@ impl<'m> Lowering<'m> {
                 None => drop(values.insert(&info.name, report.input(&codes::DTYPE_UNSUPPORTED, &info.name, "is not a tensor"))),
             }
         }
-        let sizes = match types::bind(file, &inputs, binding) {
+        let sizes = match sizes::bind(file, &inputs, &BTreeMap::new(), binding) {
             Ok(sizes) => sizes,
             Err(errors) => return Err(report.into_errors(errors)),
         };
-        let mut graph = Graph::new(file);
+        let inputs_and_initializers = values.keys().copied().chain(inputs.iter().map(|(name, _)| *name));
+        let defined = inputs_and_initializers.chain(model.node.iter().flat_map(|n| n.output.iter().map(String::as_str)));
+        let mut builder = Builder::new(file, defined.map(str::to_owned).collect());
         for (name, declared) in &inputs {
             let value = match &declared.dtype {
                 Ok(dtype) => {
                     let ty = TensorType { dtype: *dtype, shape: sizes.shapes[*name].clone() };
-                    let id = graph.add_input(*name, ty, Role::Activation);
-                    Value::There(Operand::Graph(id.expect("invariant: input names were checked to be distinct")))
+                    Value::There(builder.add_input(name, ty))
                 }
                 Err(dtype) => report.input(&codes::DTYPE_UNSUPPORTED, name, &format!("has the element type {dtype}")),
             };
             values.insert(name, value);
         }
         let read = model.node.iter().flat_map(structure::reads).chain(model.output.iter().map(|o| o.name.as_str()));
-        let defined = values.keys().copied().chain(model.node.iter().flat_map(|n| n.output.iter().map(String::as_str)));
         Ok(Lowering {
-            opset,
-            external,
-            graph,
-            used: read.collect(),
-            names: defined.map(str::to_owned).collect(),
+            scope: Scope { opset, external, values, used: read.collect() },
+            builder,
             declared: model
                 .value_info
                 .iter()
                 .chain(&model.output)
                 .filter_map(|i| Some((i.name.as_str(), types::declared(i)?)))
                 .collect(),
-            values,
             sizes,
             own: binding.operators.clone(),
             report,
-            opaque: Vec::new(),
-            exposed: Vec::new(),
-            absorbed: Vec::new(),
         })
     }
 
     fn node(&mut self, position: usize, node: &'m NodeProto) {
         let source = source::source(position, node);
-        let mut missing = node.input.iter().filter_map(|name| match self.values.get(name.as_str()) {
+        let mut missing = node.input.iter().filter_map(|name| match self.scope.values.get(name.as_str()) {
             Some(Value::Unsupported(cause)) => Some(Value::Unsupported(cause.clone())),
             Some(Value::Wrong) => Some(Value::Wrong),
             Some(Value::There(_)) | None => None,
@@ -174,20 +183,14 @@ impl<'m> Lowering<'m> {
             }
             for name in node.output.iter().filter(|n| !n.is_empty()) {
                 let value = if let Value::Unsupported(cause) = &cause { Value::Unsupported(cause.clone()) } else { Value::Wrong };
-                self.values.insert(name, value);
+                self.scope.values.insert(name, value);
             }
             return;
         }
         let attributes = Attributes::new(node);
-        let mut context = Context {
-            lowering: self,
-            node,
-            source: source.clone(),
-            attributes,
-            emitted: SmallVec::new(),
-            absorbed: None,
-            misdeclared: None,
-        };
+        let base = node.output.iter().find(|name| !name.is_empty()).unwrap_or(&source.node);
+        let site = Site::new(&mut self.builder, source.clone(), base);
+        let mut context = Context { scope: &mut self.scope, site, node, attributes, misdeclared: None };
         let lowered = match &rule {
             Rule::Table(lower) => lower(&mut context),
             Rule::Own(own) => ops::own::lower(&mut context, own),
@@ -200,17 +203,11 @@ impl<'m> Lowering<'m> {
             ))),
             None => Ok(()),
         });
-        let (emitted, absorbed, misdeclared) = (context.emitted, context.absorbed, context.misdeclared);
+        let (done, misdeclared) = (context.site.close(), context.misdeclared);
         match result.and_then(|()| self.check_declared(node, misdeclared.as_deref())) {
-            Ok(()) => {
-                if emitted.is_empty() {
-                    self.absorbed.push((source, absorbed.unwrap_or(Absorbed::Folded)));
-                }
-            }
+            Ok(()) => done.keep(&mut self.builder, source),
             Err(Failure::Unsupported(code, message)) => {
-                for node in emitted {
-                    self.graph.remove_node(node);
-                }
+                done.undo(&mut self.builder);
                 self.report.unsupported(code, format!("{}: {message}", source.operator), &source.node);
                 self.cut(node, &source.node);
             }
@@ -231,19 +228,19 @@ impl<'m> Lowering<'m> {
     fn wrong(&mut self, node: &'m NodeProto, code: &'static Code, message: String, label: &str) {
         self.report.error(code, message, label);
         for name in node.output.iter().filter(|n| !n.is_empty()) {
-            self.values.insert(name, Value::Wrong);
+            self.scope.values.insert(name, Value::Wrong);
         }
     }
 
     /// Every used output must be defined, as the file declares it or with the wrong shape that is
     /// passed over; the declarations behind that one need not hold either.
     fn check_declared(&mut self, node: &NodeProto, misdeclared: Option<&[usize]>) -> Result<(), Failure> {
-        for name in node.output.iter().filter(|n| self.used.contains(n.as_str())) {
-            let Some(operand) = self.operand(name) else {
+        for name in node.output.iter().filter(|n| self.scope.is_used(n)) {
+            let Some(operand) = self.scope.operand(name) else {
                 return Err(Failure::unsupported(format!("the output `{name}` is not offered")));
             };
             let Some(declared) = self.declared.get(name.as_str()) else { continue };
-            let ty = self.ty(&operand);
+            let ty = self.builder.ty(&operand);
             if let Ok(stated) = &declared.dtype
                 && *stated != ty.dtype
             {
@@ -254,7 +251,7 @@ impl<'m> Lowering<'m> {
                     self.sizes.overridden = true;
                     continue;
                 }
-                let stated = types::describe(declared);
+                let stated = sizes::describe(declared);
                 return Err(Failure::shapes(format!("`{name}` is {}, the file declares {stated}", display(&ty.shape))));
             }
         }
@@ -264,132 +261,50 @@ impl<'m> Lowering<'m> {
     /// Cuts a node out: what it reads leaves the graph, what it computes enters it.
     fn cut(&mut self, node: &'m NodeProto, label: &str) {
         self.expose(node);
-        for name in node.output.iter().filter(|n| self.used.contains(n.as_str())) {
+        for name in node.output.iter() {
+            if !self.scope.is_used(name) {
+                continue;
+            }
             let ty = self.declared.get(name.as_str()).and_then(|declared| {
                 let shape = self.sizes.resolve(declared).filter(|s| !s.contains(&0) && !self.sizes.overridden)?;
                 Some(TensorType { dtype: *declared.dtype.as_ref().ok()?, shape })
             });
-            let value = match ty.and_then(|ty| self.graph.add_input(name, ty, Role::Activation).ok()) {
-                Some(id) => {
-                    self.opaque.push(id);
-                    Value::There(Operand::Graph(id))
-                }
+            let value = match ty.and_then(|ty| self.builder.enter(name, ty)) {
+                Some(operand) => Value::There(operand),
                 None => Value::Unsupported(label.to_owned()),
             };
-            self.values.insert(name, value);
+            self.scope.values.insert(name, value);
         }
     }
 
     fn expose(&mut self, node: &'m NodeProto) {
         for name in structure::reads(node) {
-            if let Some(Operand::Graph(id)) = self.operand(name)
-                && matches!(self.graph.value(id).producer, Producer::Node { .. })
-                && !self.exposed.contains(&id)
-            {
-                self.exposed.push(id);
+            if let Some(operand) = self.scope.operand(name) {
+                self.builder.expose(&operand);
             }
         }
     }
 
-    /// The graph's outputs: the model's in its order, each under its own name, then exposed values.
-    fn outputs(&mut self, model: &'m GraphProto) {
+    /// The model's outputs in its order, each under its own name.
+    fn outputs(mut self, model: &'m GraphProto) -> Result<Imported, Vec<Diagnostic>> {
         let mut outputs = Vec::new();
         for info in &model.output {
-            let Some(operand) = self.operand(&info.name) else { continue };
-            if self.ty(&operand).shape.contains(&0) {
-                let shape = display(&self.ty(&operand).shape);
-                self.report
-                    .file(&codes::MODEL_EMPTY_DIMENSION, format!("output `{}` is {shape}: a dimension has size 0", info.name));
+            let Some(operand) = self.scope.operand(&info.name) else { continue };
+            let ty = self.builder.ty(&operand);
+            if ty.shape.contains(&0) {
+                let message = format!("output `{}` is {}: a dimension has size 0", info.name, display(&ty.shape));
+                self.report.file(&codes::MODEL_EMPTY_DIMENSION, message);
                 continue;
             }
-            let dtype = self.ty(&operand).dtype;
-            if !limits::is_offered(dtype) {
+            if !limits::is_offered(ty.dtype) {
                 // A refused node has said so; an input or a constant has not.
-                if !matches!(&operand, Operand::Graph(id) if self.opaque.contains(id)) {
-                    self.report.output(&codes::DTYPE_UNSUPPORTED, &info.name, &format!("has the element type {dtype}"));
+                if !self.builder.is_opaque(&operand) {
+                    self.report.output(&codes::DTYPE_UNSUPPORTED, &info.name, &format!("has the element type {}", ty.dtype));
                 }
                 continue;
             }
-            let value = self.materialize(&operand);
-            outputs.push(if self.graph.value(value).name == info.name && !outputs.contains(&value) {
-                value
-            } else {
-                self.renamed(value, &info.name)
-            });
+            outputs.push(self.builder.output(&info.name, &operand, &outputs, "Identity"));
         }
-        self.exposed.retain(|value| !outputs.contains(value));
-        outputs.extend(&self.exposed);
-        self.graph.set_outputs(outputs);
-    }
-
-    /// The same elements under an output's name: a view.
-    fn renamed(&mut self, value: ValueId, name: &str) -> ValueId {
-        let ty = self.graph.ty(value).clone();
-        let view = Op::View(View::Reshape(ty.shape.clone()));
-        let name = if self.graph.find(name).is_some() { self.fresh(name) } else { name.to_owned() };
-        let source = Source { operator: "Identity".to_owned(), node: name.clone(), module: None };
-        let node = self.graph.add_node(view, &[Some(value)], vec![(name, ty)], vec![source]);
-        self.graph.node(node).outputs[0]
-    }
-
-    fn finish(self) -> Result<Imported, Vec<Diagnostic>> {
-        let Lowering { mut graph, report, opaque, exposed, absorbed, .. } = self;
-        let unsupported = report.finish()?;
-        // A filled tensor that no operator took as a parameter is a constant of the model's code.
-        let is_constant = |v: &ValueData| v.role == Role::Activation && matches!(v.producer, Producer::Weight(Weight::Filled(_)));
-        let constants: Vec<_> = graph.values().filter(|(_, value)| is_constant(value)).map(|(id, _)| id).collect();
-        constants.into_iter().for_each(|value| graph.set_role(value, Role::Exact));
-        Ok(Imported { graph, unsupported, opaque, exposed, absorbed })
-    }
-
-    pub fn operand(&self, name: &str) -> Option<Operand> {
-        match self.values.get(name) {
-            Some(Value::There(operand)) => Some(operand.clone()),
-            Some(Value::Unsupported(_) | Value::Wrong) | None => None,
-        }
-    }
-
-    pub fn define(&mut self, name: &'m str, operand: Operand) {
-        self.values.insert(name, Value::There(operand));
-    }
-
-    pub fn is_used(&self, name: &str) -> bool {
-        self.used.contains(name)
-    }
-
-    pub fn ty(&self, operand: &Operand) -> TensorType {
-        match operand {
-            Operand::Graph(id) => self.graph.ty(*id).clone(),
-            Operand::Known(known) => TensorType { dtype: known.tensor.dtype(), shape: Shape::from_slice(known.tensor.shape()) },
-        }
-    }
-
-    /// The graph's value of an operand; a known tensor is added as a weight at its first use.
-    pub fn materialize(&mut self, operand: &Operand) -> ValueId {
-        match operand {
-            Operand::Graph(id) => *id,
-            Operand::Known(known) => match self.graph.find(&known.name) {
-                Some(id) => id,
-                None => {
-                    let role = if known.exact { Role::Exact } else { Role::Activation };
-                    self.add_weight(&known.name, self.ty(operand), role, Weight::Data(known.tensor.clone()))
-                }
-            },
-        }
-    }
-
-    pub fn add_weight(&mut self, name: &str, ty: TensorType, role: Role, weight: Weight) -> ValueId {
-        self.graph
-            .add_weight(name, ty, role, weight)
-            .expect("invariant: names of the file are distinct and made-up ones are fresh")
-    }
-
-    /// A name that nothing has: `base`, or `base.2`, ….
-    pub fn fresh(&mut self, base: &str) -> String {
-        let candidates = std::iter::once(base.to_owned()).chain((2..).map(|i| format!("{base}.{i}")));
-        let name =
-            candidates.into_iter().find(|c| !self.names.contains(c)).expect("invariant: there are more numbers than names");
-        self.names.insert(name.clone());
-        name
+        Ok(self.builder.finish(outputs, self.report.finish()?))
     }
 }

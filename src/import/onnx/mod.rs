@@ -13,7 +13,6 @@
 mod attributes;
 mod decode;
 mod external;
-mod limits;
 mod lower;
 mod node;
 mod ops;
@@ -28,6 +27,7 @@ mod tests;
 
 use std::path::Path;
 
+use super::build::shorten;
 use super::{Binding, Imported, sniff};
 use crate::diag::{Diagnostic, codes};
 use crate::source::files;
@@ -67,7 +67,7 @@ fn read(name: &str, bytes: &[u8], external: &External, binding: &Binding) -> Res
     if let Some(refusal) = sniff::refuse(name, bytes) {
         return Err(vec![refusal]);
     }
-    let shorten = |all: Vec<Diagnostic>| all.into_iter().map(report::shorten).collect::<Vec<_>>();
+    let shorten = |all: Vec<Diagnostic>| all.into_iter().map(shorten).collect::<Vec<_>>();
     let model = decode::decode(name, bytes).map_err(|d| vec![*d])?;
     let imported = lower::lower(name, &model, external, binding).map_err(shorten)?;
     Ok(Imported { unsupported: shorten(imported.unsupported), ..imported })

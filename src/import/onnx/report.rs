@@ -1,49 +1,17 @@
 //! Collects what is wrong and what is not supported, so that one bad node never hides the others.
 
 use super::lower::Value;
-use crate::diag::{Class, Code, Diagnostic, Place, codes};
-
-/// How many node names a message lists.
-const NAMED: usize = 5;
-/// Longer words, in characters, are cut to their first [`KEPT`] ones.
-const LONG: usize = 100;
-const KEPT: usize = 60;
-
-/// Cuts names that nobody can read, which files give to nodes, values and operators.
-pub(super) fn shorten(mut diagnostic: Diagnostic) -> Diagnostic {
-    if let Some(Place::Node { node, .. }) = &mut diagnostic.place {
-        *node = shortened(node);
-    }
-    for text in diagnostic.notes.iter_mut().chain([&mut diagnostic.message]).chain(&mut diagnostic.help) {
-        if text.len() > LONG {
-            *text = text.split(' ').map(shortened).collect::<Vec<_>>().join(" ");
-        }
-    }
-    diagnostic
-}
-
-fn shortened(word: &str) -> String {
-    match word.char_indices().nth(KEPT) {
-        Some((end, _)) if word.chars().count() > LONG => format!("{}… ({} characters)", &word[..end], word.chars().count()),
-        _ => word.to_owned(),
-    }
-}
-
-/// Nodes with one cause.
-struct Group {
-    code: &'static Code,
-    message: String,
-    nodes: Vec<String>,
-}
+use crate::diag::{Class, Code, Diagnostic, codes};
+use crate::import::build::{Groups, NAMED};
 
 pub(super) struct Report {
     file: String,
     errors: Vec<Diagnostic>,
     /// What is wrong with elements in other files: the message, and the initializers.
     external: Vec<(String, Vec<String>)>,
-    unsupported: Vec<Group>,
+    unsupported: Groups,
     /// Nodes behind an unsupported node, by its label.
-    unreachable: Vec<Group>,
+    unreachable: Groups,
 }
 
 impl Report {
@@ -52,8 +20,8 @@ impl Report {
             file: file.to_owned(),
             errors: Vec::new(),
             external: Vec::new(),
-            unsupported: Vec::new(),
-            unreachable: Vec::new(),
+            unsupported: Groups::default(),
+            unreachable: Groups::default(),
         }
     }
 
@@ -69,13 +37,13 @@ impl Report {
 
     /// A node that is not supported.
     pub fn unsupported(&mut self, code: &'static Code, message: String, node: &str) {
-        add(&mut self.unsupported, code, message, node);
+        self.unsupported.node(code, message, node);
     }
 
     /// A node that would be supported, but for what stands before it.
     pub fn unreachable(&mut self, cause: &str, node: &str) {
         let message = format!("nodes behind {cause} cannot be decomposed");
-        add(&mut self.unreachable, &codes::OP_UNSUPPORTED, message, node);
+        self.unreachable.node(&codes::OP_UNSUPPORTED, message, node);
     }
 
     /// An initializer that cannot be used; gives what its name stands for.
@@ -102,7 +70,7 @@ impl Report {
 
     fn value(&mut self, code: &'static Code, message: String, cause: String) -> Value {
         if code.class == Class::Unsupported {
-            self.unsupported.push(Group { code, message, nodes: Vec::new() });
+            self.unsupported.message(code, message);
             return Value::Unsupported(cause);
         }
         self.errors.push(Diagnostic::new(code, message).in_file(&self.file));
@@ -133,31 +101,12 @@ impl Report {
         if !self.errors.is_empty() || !self.external.is_empty() {
             return Err(self.into_errors(Vec::new()));
         }
-        let missing = self.unsupported.iter().map(|g| self.diagnostic(g));
-        let behind = self.unreachable.iter().map(|g| {
-            self.diagnostic(g).help(
+        let behind = self.unreachable.diagnostics(&self.file).map(|d| {
+            d.help(
                 "if the file gave the types of what is not supported, they could be: \
                  onnx.save(onnx.shape_inference.infer_shapes(onnx.load(path)), path)",
             )
         });
-        Ok(missing.chain(behind).collect())
-    }
-
-    fn diagnostic(&self, group: &Group) -> Diagnostic {
-        let diagnostic = Diagnostic::new(group.code, group.message.clone()).in_file(&self.file);
-        let count = group.nodes.len();
-        if count == 0 {
-            return diagnostic;
-        }
-        let more = if count > NAMED { ", …" } else { "" };
-        let names = group.nodes[..count.min(NAMED)].join(", ");
-        diagnostic.note(format!("{count} node{}: {names}{more}", if count == 1 { "" } else { "s" }))
-    }
-}
-
-fn add(groups: &mut Vec<Group>, code: &'static Code, message: String, node: &str) {
-    match groups.iter_mut().find(|g| g.code == code && g.message == message) {
-        Some(group) => group.nodes.push(node.to_owned()),
-        None => groups.push(Group { code, message, nodes: vec![node.to_owned()] }),
+        Ok(self.unsupported.diagnostics(&self.file).chain(behind).collect())
     }
 }

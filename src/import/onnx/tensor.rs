@@ -8,7 +8,7 @@ use super::external::External;
 use crate::diag::{Code, codes};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, display};
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::{Storage, Tensor, lanes};
 
 /// Why a tensor of the file cannot be used: a code and a sentence.
 pub(super) type TensorError = (&'static Code, String);
@@ -112,23 +112,8 @@ fn raw(bytes: &[u8], dtype: DType, count: usize) -> Result<Storage, TensorError>
             format!("it has {} bytes, {count} elements of {dtype} need {}", bytes.len(), count.saturating_mul(size)),
         ));
     }
-    fn lanes<const N: usize, T>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
-        bytes.as_chunks::<N>().0.iter().map(|&chunk| convert(chunk)).collect()
-    }
     Ok(match dtype {
-        DType::F32 => Storage::F32(lanes(bytes, f32::from_le_bytes)),
-        DType::F64 => Storage::F64(lanes(bytes, f64::from_le_bytes)),
-        DType::F16 => Storage::F32(lanes(bytes, |b| f16::from_le_bytes(b).to_f32())),
-        DType::BF16 => Storage::F32(lanes(bytes, |b| bf16::from_le_bytes(b).to_f32())),
         DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Storage::F32(Vec::new()),
-        DType::I64 => Storage::I64(lanes(bytes, i64::from_le_bytes)),
-        DType::U64 => Storage::I64(lanes(bytes, |b| u64::from_le_bytes(b) as i64)),
-        DType::I32 => Storage::I64(lanes(bytes, |b| i64::from(i32::from_le_bytes(b)))),
-        DType::U32 => Storage::I64(lanes(bytes, |b| i64::from(u32::from_le_bytes(b)))),
-        DType::I16 => Storage::I64(lanes(bytes, |b| i64::from(i16::from_le_bytes(b)))),
-        DType::U16 => Storage::I64(lanes(bytes, |b| i64::from(u16::from_le_bytes(b)))),
-        DType::I8 => Storage::I64(lanes(bytes, |b| i64::from(i8::from_le_bytes(b)))),
-        DType::U8 => Storage::I64(lanes(bytes, |b: [u8; 1]| i64::from(b[0]))),
-        DType::Bool => Storage::Bool(lanes(bytes, |b: [u8; 1]| u8::from(b[0] != 0))),
+        offered => lanes::from_le_bytes(offered, bytes),
     })
 }

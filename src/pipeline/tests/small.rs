@@ -76,7 +76,7 @@ fn graph() -> Graph {
     let product = node(&mut g, "fc", Op::MatMul, &[flat, t]);
     let biased = Op::Map(Map::pointwise("add", &[1, 5], &[&[1, 5], &[5]], parse("add(r0, r1)", &[F32, F32]).unwrap()));
     let y = node(&mut g, "fc.add", biased, &[product, bias]);
-    let s = node(&mut g, "softmax", Op::Softmax { axis: 1 }, &[y]);
+    let s = node(&mut g, "softmax", Op::Softmax { axis: 1, log: false }, &[y]);
     g.set_outputs(vec![s]);
     g
 }

@@ -21,7 +21,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::bridge::floats;
 use super::seeded::{self, Origin};
 use super::terms_of;
-use crate::graph::op::{PoolKind, View};
+use crate::graph::op::{PoolKind, ReduceKind, ScanKind, View};
 use crate::graph::{Graph, Node, Op, Producer, Role, ValueId};
 use moments::Moments;
 
@@ -58,7 +58,7 @@ struct Walk<'g> {
 impl Walk<'_> {
     /// Which operand of a contraction is a weight whose elements are generated, and that weight.
     fn generated(&self, node: &Node) -> Option<(usize, ValueId)> {
-        if !matches!(node.op, Op::Conv(_) | Op::MatMul) {
+        if !matches!(node.op, Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul) {
             return None;
         }
         [1, 0].into_iter().find_map(|operand| {
@@ -108,7 +108,10 @@ impl Walk<'_> {
 
     fn terms(&self, node: &Node) -> Option<usize> {
         let shapes: Vec<Option<&[usize]>> = node.inputs.iter().map(|v| v.map(|v| self.graph.shape(v))).collect();
-        terms_of(&node.op, &shapes)
+        let terms = terms_of(&node.op, &shapes)?;
+        // Of the taps of a transposed convolution, one in a stride meets an element.
+        let apart: usize = if let Op::ConvTranspose(conv) = &node.op { conv.strides.iter().product() } else { 1 };
+        Some((terms / apart.max(1)).max(1))
     }
 
     /// The moments of a value that was computed, or that enters.
@@ -137,7 +140,7 @@ impl Walk<'_> {
         let x = || operands.first().copied().flatten();
         match &node.op {
             Op::Map(map) => map::moments(map, &operands),
-            Op::Conv(_) | Op::MatMul => {
+            Op::Conv(_) | Op::ConvTranspose(_) | Op::MatMul => {
                 let (a, b, terms) = (x()?, operands.get(1).copied().flatten()?, self.terms(node)? as f64);
                 let product = Moments { mean: a.mean * b.mean, square: a.square * b.square };
                 let sum = Moments::of(terms * product.mean, terms * product.variance());
@@ -148,9 +151,40 @@ impl Walk<'_> {
                 PoolKind::Max | PoolKind::Average { .. } | PoolKind::AdaptiveAverage => x()?,
             }),
             Op::BatchNorm { epsilon } => self.batch_norm(node, x()?, *epsilon),
-            Op::Softmax { axis } => {
+            Op::Norm(_) => {
+                let parameter = |i: usize| node.inputs.get(i).copied().flatten().map(|_| operands[i]);
+                let scale = parameter(1).map_or(Some(Moments::exactly(1.0)), |moments| moments)?;
+                let shift = parameter(2).map_or(Some(Moments::exactly(0.0)), |moments| moments)?;
+                Some(Moments { mean: 0.0, square: scale.square }.plus(shift))
+            }
+            Op::Softmax { axis, log: false } => {
                 let size = self.graph.shape(node.outputs[0])[*axis] as f64;
                 Some(Moments { mean: 1.0 / size, square: (2.0 / (size * size)).min(1.0) })
+            }
+            // The logarithm of the sum is nearly one number.
+            Op::Softmax { axis, log: true } => {
+                let size = self.graph.shape(node.outputs[0])[*axis] as f64;
+                Some(x()?.plus(x()?.log_sum_exp(size).scaled(-1.0)))
+            }
+            Op::Reduce(reduce) => {
+                let (x, terms) = (x()?, reduce.terms(self.graph.shape(node.inputs[0]?)) as f64);
+                Some(match reduce.kind {
+                    ReduceKind::Sum => Moments::of(terms * x.mean, terms * x.variance()),
+                    ReduceKind::Max if terms > 1.0 => x.maximum(),
+                    ReduceKind::Min if terms > 1.0 => x.scaled(-1.0).maximum().scaled(-1.0),
+                    ReduceKind::Mean | ReduceKind::Max | ReduceKind::Min => x,
+                    ReduceKind::Prod => Moments { mean: x.mean.powf(terms), square: x.square.powf(terms) },
+                    ReduceKind::LogSumExp => x.log_sum_exp(terms),
+                })
+            }
+            Op::ArgReduce(_) => None,
+            Op::Scan(scan) => {
+                // As in the middle of the line.
+                let (x, terms) = (x()?, self.graph.shape(node.outputs[0])[scan.axis] as f64 / 2.0);
+                Some(match scan.kind {
+                    ScanKind::Sum => Moments::of(terms * x.mean, terms * x.variance()),
+                    ScanKind::Prod => Moments { mean: x.mean.powf(terms), square: x.square.powf(terms) },
+                })
             }
             Op::Lrn(lrn) => {
                 let factor = (lrn.bias + lrn.alpha * x()?.square).abs().powf(-lrn.beta);

@@ -19,6 +19,11 @@ impl Moments {
         Moments::of(number, 0.0)
     }
 
+    /// ln Σ e^x over so many elements: nearly one number, as if x were normal.
+    pub fn log_sum_exp(self, terms: f64) -> Moments {
+        Moments::of(terms.ln() + self.mean + self.variance() / 2.0, self.variance() / terms)
+    }
+
     pub fn of_law(law: Law) -> Moments {
         match law {
             Law::Uniform { scale, offset } => Moments::of(f64::from(offset), f64::from(scale).powi(2) / 3.0),

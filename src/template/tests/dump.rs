@@ -227,13 +227,13 @@ fn cases() -> Vec<Case> {
     for axis in [1, 2] {
         let mut b = Builder::new();
         let x = b.input("x", &[2, 5, 4, 3]);
-        let (n, _) = b.node(Op::Softmax { axis }, &[Some(x)], &[2, 5, 4, 3]);
+        let (n, _) = b.node(Op::Softmax { axis, log: false }, &[Some(x)], &[2, 5, 4, 3]);
         let formula = if axis == 1 { "softmax(x, 1)" } else { "softmax(x, 2)" };
         all.add("softmax", &b, Cluster::of(n), formula);
     }
     let mut b = Builder::new();
     let x = b.input("x", &[1, 20_000]);
-    let (n, _) = b.node(Op::Softmax { axis: 1 }, &[Some(x)], &[1, 20_000]);
+    let (n, _) = b.node(Op::Softmax { axis: 1, log: false }, &[Some(x)], &[1, 20_000]);
     all.add("softmax_long", &b, Cluster::of(n), "softmax(x, 1)");
 
     let mut b = Builder::new();

@@ -367,7 +367,7 @@ fn batchnorm_and_softmax() {
           BS = constexpr BS (16)
     "#]]
     .assert_eq(&describe(&bind_contiguous(&b.graph, &Cluster::of(norm))));
-    let (softmax, _) = b.node(Op::Softmax { axis: 1 }, &[Some(x)], &[2, 5, 4, 3]);
+    let (softmax, _) = b.node(Op::Softmax { axis: 1, log: false }, &[Some(x)], &[2, 5, 4, 3]);
     expect![[r#"
         template softmax
         operand x: f32 [2, 5, 4, 3] Read

@@ -19,156 +19,76 @@
 //!
 //! <https://onnx.ai/onnx/operators/onnx__Relu.html> and its siblings. X is a float.
 
-use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
-
-use crate::expr::{Binary, Compare, ExprBuilder, ExprId, Unary};
+use crate::expr::Binary;
 use crate::graph::Role;
+use crate::import::build::activation;
 use crate::import::onnx::node::{Context, Failure};
-use crate::import::onnx::ops::pointwise::{number, unary, uniform, with_role};
+use crate::import::onnx::ops::pointwise::{unary, uniform};
 use crate::shape::display;
 
-/// x < 0 ? negative : x.
-fn rectified(b: &mut ExprBuilder, x: ExprId, negative: ExprId) -> ExprId {
-    let zero = number(b, 0.0, x);
-    let below = b.compare(Compare::Lt, x, zero);
-    b.select(below, negative, x)
-}
-
-fn scaled(b: &mut ExprBuilder, x: ExprId, factor: f64) -> ExprId {
-    let factor = number(b, factor, x);
-    b.binary(Binary::Mul, x, factor)
-}
-
-fn shifted(b: &mut ExprBuilder, x: ExprId, addend: f64) -> ExprId {
-    let addend = number(b, addend, x);
-    b.binary(Binary::Add, x, addend)
-}
-
-/// max(0, min(1, α·x + β)).
-fn hard(b: &mut ExprBuilder, x: ExprId, alpha: f64, beta: f64) -> ExprId {
-    let line = scaled(b, x, alpha);
-    let line = shifted(b, line, beta);
-    let (zero, one) = (number(b, 0.0, x), number(b, 1.0, x));
-    let capped = b.binary(Binary::MinNan, line, one);
-    b.binary(Binary::MaxNan, capped, zero)
-}
-
-fn softplus_of(b: &mut ExprBuilder, x: ExprId) -> ExprId {
-    let zero = number(b, 0.0, x);
-    let positive = b.binary(Binary::MaxNan, x, zero);
-    let size = b.unary(Unary::Abs, x);
-    let negated = b.unary(Unary::Neg, size);
-    let power = b.unary(Unary::Exp, negated);
-    let sum = shifted(b, power, 1.0);
-    let log = b.unary(Unary::Log, sum);
-    b.binary(Binary::Add, positive, log)
-}
-
 pub fn relu(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "relu", |b, x| {
-        let zero = number(b, 0.0, x);
-        rectified(b, x, zero)
-    })
+    unary(cx, "relu", activation::relu)
 }
 
 pub fn leaky_relu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(f64::from(0.01f32));
-    unary(cx, "leaky_relu", |b, x| {
-        let negative = scaled(b, x, alpha);
-        rectified(b, x, negative)
-    })
+    unary(cx, "leaky_relu", |b, x| activation::leaky_relu(b, x, alpha))
 }
 
 pub fn prelu(cx: &mut Context) -> Result<(), Failure> {
     let (x, slope) = (cx.input(0, "X")?, cx.input(1, "slope")?);
-    let slope = with_role(cx, slope, Role::Scale);
+    let slope = cx.with_role(slope, Role::Scale);
     let (x_shape, slope_shape) = (cx.shape(&x), cx.shape(&slope));
     if cx.broadcast(&[x.clone(), slope.clone()])? != x_shape {
         return Err(Failure::shapes(format!("slope {} does not broadcast to X {}", display(&slope_shape), display(&x_shape))));
     }
     uniform(cx, "prelu", &[x, slope], |b, args| {
         let negative = b.binary(Binary::Mul, args[0], args[1]);
-        rectified(b, args[0], negative)
+        activation::rectified(b, args[0], negative)
     })
 }
 
 pub fn thresholded_relu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(1.0);
-    unary(cx, "thresholded_relu", |b, x| {
-        let (zero, alpha) = (number(b, 0.0, x), number(b, alpha, x));
-        let above = b.compare(Compare::Gt, x, alpha);
-        b.select(above, x, zero)
-    })
+    unary(cx, "thresholded_relu", |b, x| activation::thresholded(b, x, alpha, 0.0))
 }
 
 pub fn elu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(1.0);
-    unary(cx, "elu", |b, x| {
-        let power = b.unary(Unary::Exp, x);
-        let negative = shifted(b, power, -1.0);
-        let negative = scaled(b, negative, alpha);
-        rectified(b, x, negative)
-    })
+    unary(cx, "elu", |b, x| activation::elu(b, x, alpha))
 }
 
 pub fn selu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(f64::from(1.673_263_2_f32));
     let gamma = cx.attributes.float("gamma")?.unwrap_or(f64::from(1.050_701_f32));
-    unary(cx, "selu", |b, x| {
-        let power = b.unary(Unary::Exp, x);
-        let negative = scaled(b, power, alpha);
-        let negative = shifted(b, negative, -alpha);
-        let zero = number(b, 0.0, x);
-        let above = b.compare(Compare::Gt, x, zero);
-        let either = b.select(above, x, negative);
-        scaled(b, either, gamma)
-    })
+    unary(cx, "selu", |b, x| activation::selu(b, x, alpha, gamma))
 }
 
 pub fn celu(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(1.0);
-    unary(cx, "celu", |b, x| {
-        let (zero, divisor) = (number(b, 0.0, x), number(b, alpha, x));
-        let ratio = b.binary(Binary::Div, x, divisor);
-        let power = b.unary(Unary::Exp, ratio);
-        let curve = shifted(b, power, -1.0);
-        let curve = scaled(b, curve, alpha);
-        let (positive, negative) = (b.binary(Binary::MaxNan, x, zero), b.binary(Binary::MinNan, curve, zero));
-        b.binary(Binary::Add, positive, negative)
-    })
+    unary(cx, "celu", |b, x| activation::celu(b, x, alpha))
 }
 
 pub fn hard_sigmoid(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(f64::from(0.2f32));
     let beta = cx.attributes.float("beta")?.unwrap_or(0.5);
-    unary(cx, "hard_sigmoid", |b, x| hard(b, x, alpha, beta))
+    unary(cx, "hard_sigmoid", |b, x| activation::hard(b, x, alpha, beta))
 }
 
 pub fn hard_swish(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "hard_swish", |b, x| {
-        let gate = hard(b, x, 1.0 / 6.0, 0.5);
-        b.binary(Binary::Mul, x, gate)
-    })
+    unary(cx, "hard_swish", activation::hard_swish)
 }
 
 pub fn softplus(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "softplus", softplus_of)
+    unary(cx, "softplus", activation::softplus)
 }
 
 pub fn softsign(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "softsign", |b, x| {
-        let size = b.unary(Unary::Abs, x);
-        let divisor = shifted(b, size, 1.0);
-        b.binary(Binary::Div, x, divisor)
-    })
+    unary(cx, "softsign", activation::softsign)
 }
 
 pub fn mish(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "mish", |b, x| {
-        let soft = softplus_of(b, x);
-        let gate = b.unary(Unary::Tanh, soft);
-        b.binary(Binary::Mul, x, gate)
-    })
+    unary(cx, "mish", activation::mish)
 }
 
 pub fn gelu(cx: &mut Context) -> Result<(), Failure> {
@@ -177,29 +97,10 @@ pub fn gelu(cx: &mut Context) -> Result<(), Failure> {
         "tanh" => true,
         other => return Err(Failure::invalid(format!("attribute `approximate` is `{other}`"))),
     };
-    unary(cx, "gelu", |b, x| {
-        let inner = if tanh {
-            let square = b.binary(Binary::Mul, x, x);
-            let cube = b.binary(Binary::Mul, square, x);
-            let cube = scaled(b, cube, 0.044715);
-            let sum = b.binary(Binary::Add, x, cube);
-            let argument = scaled(b, sum, FRAC_2_PI.sqrt());
-            b.unary(Unary::Tanh, argument)
-        } else {
-            let argument = scaled(b, x, FRAC_1_SQRT_2);
-            b.unary(Unary::Erf, argument)
-        };
-        let gate = shifted(b, inner, 1.0);
-        let half = scaled(b, x, 0.5);
-        b.binary(Binary::Mul, half, gate)
-    })
+    unary(cx, "gelu", |b, x| activation::gelu(b, x, tanh))
 }
 
 pub fn swish(cx: &mut Context) -> Result<(), Failure> {
     let alpha = cx.attributes.float("alpha")?.unwrap_or(1.0);
-    unary(cx, "swish", |b, x| {
-        let argument = if alpha == 1.0 { x } else { scaled(b, x, alpha) };
-        let gate = b.unary(Unary::Sigmoid, argument);
-        b.binary(Binary::Mul, x, gate)
-    })
+    unary(cx, "swish", |b, x| activation::swish(b, x, alpha))
 }

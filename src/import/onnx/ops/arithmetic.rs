@@ -8,7 +8,7 @@
 use crate::expr::{Binary, ExprBuilder, ExprId};
 use crate::graph::Role;
 use crate::import::onnx::node::{Context, Failure, Operand};
-use crate::import::onnx::ops::pointwise::{map, number, uniform, with_role};
+use crate::import::onnx::ops::pointwise::{map, number, uniform};
 
 pub fn add(cx: &mut Context) -> Result<(), Failure> {
     binary(cx, "add", Role::Bias, |b, l, r| b.binary(Binary::Add, l, r))
@@ -107,21 +107,20 @@ fn binary(
     role: Role,
     build: impl FnOnce(&mut ExprBuilder, ExprId, ExprId) -> ExprId,
 ) -> Result<(), Failure> {
-    let operands = [cx.input(0, "A")?, cx.input(1, "B")?].map(|operand| with_role(cx, operand, role));
+    let operands = [cx.input(0, "A")?, cx.input(1, "B")?].map(|operand| cx.with_role(operand, role));
     labelled(cx, label, operands, build)
 }
 
-/// Two operands of one type. With a constant for one of them the Map reads one operand and gets a label
-/// of its own, so that a template for two operands does not meet it.
+/// Two operands of one type.
 fn labelled(
     cx: &mut Context,
     label: &str,
     operands: [Operand; 2],
     build: impl FnOnce(&mut ExprBuilder, ExprId, ExprId) -> ExprId,
 ) -> Result<(), Failure> {
-    let scalar = operands.iter().any(|o| matches!(o, Operand::Known(k) if k.tensor.len() == 1));
-    let label = if scalar { format!("{label}_scalar") } else { label.to_owned() };
-    uniform(cx, &label, &operands, |b, args| build(b, args[0], args[1]))
+    cx.common_dtype(&operands)?;
+    let result = cx.binary(label, &operands, build)?;
+    cx.bind(0, result)
 }
 
 /// Any number of operands, from left to right. One operand passes through.

@@ -1,30 +1,21 @@
 //! Cast, CastLike: to another element type.
 //!
 //! <https://onnx.ai/onnx/operators/onnx__Cast.html>. Opset 6; 9: strings (refused); 13: bfloat16;
-//! 19: 8-bit floats (refused). Floats round to nearest even, float to integer truncates, to bool is
-//! "not equal to 0".
+//! 19: 8-bit floats (refused).
 
 use crate::diag::codes;
 use crate::dtype::DType;
-use crate::expr::{Compare, ExprBuilder, ExprId};
+use crate::import::build::activation;
 use crate::import::onnx::node::{Context, Failure};
-use crate::import::onnx::ops::pointwise::{number, unary};
+use crate::import::onnx::ops::pointwise::unary;
 use crate::import::onnx::tensor;
-
-fn converted(b: &mut ExprBuilder, x: ExprId, to: DType) -> ExprId {
-    if to == DType::Bool && b.dtype(x) != DType::Bool {
-        let zero = number(b, 0.0, x);
-        return b.compare(Compare::Ne, x, zero);
-    }
-    b.cast(x, to)
-}
 
 fn to(cx: &mut Context, dtype: DType) -> Result<(), Failure> {
     let x = cx.input(0, "input")?;
     if cx.ty(&x).dtype == dtype {
         return cx.pass(x);
     }
-    unary(cx, "cast", |b, x| converted(b, x, dtype))
+    unary(cx, "cast", |b, x| activation::converted(b, x, dtype))
 }
 
 pub fn cast(cx: &mut Context) -> Result<(), Failure> {

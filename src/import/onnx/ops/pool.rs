@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::graph::Op;
 use crate::graph::op::{Pool, PoolKind};
+use crate::import::build::pool::ceil_padding;
 use crate::import::onnx::node::{Context, Failure, Operand};
 use crate::import::onnx::ops::window;
 use crate::shape::{Shape, display};
@@ -96,45 +97,4 @@ fn windowed(cx: &mut Context, x: &Operand, mut kind: PoolKind) -> Result<Pool, F
         pads_begin: window.pads_begin,
         pads_end: window.pads_end,
     })
-}
-
-/// The padding at the end with which the floor formula gives ceil mode's output size.
-fn ceil_padding(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
-    let padded = size.saturating_add(pads.0).saturating_add(pads.1);
-    let Some(rest) = padded.checked_sub(extent) else { return pads.1 };
-    let mut last = rest.div_ceil(stride).saturating_mul(stride);
-    if last >= size.saturating_add(pads.0) {
-        last -= stride;
-    }
-    last.saturating_add(extent).saturating_sub(size.saturating_add(pads.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::infer::window_count;
-
-    /// torch's `pooling_output_shape` in ceil mode.
-    fn by_torch(size: usize, pads: (usize, usize), extent: usize, stride: usize) -> usize {
-        let count = (size + pads.0 + pads.1 - extent).div_ceil(stride) + 1;
-        if (count - 1) * stride >= size + pads.0 { count - 1 } else { count }
-    }
-
-    #[test]
-    fn ceil_mode_is_padding() {
-        for size in 1..12 {
-            for (begin, end) in [(0, 0), (1, 1), (0, 1), (2, 1)] {
-                for extent in 1..5 {
-                    for stride in 1..5 {
-                        if size + begin + end < extent || begin >= extent || end >= extent {
-                            continue;
-                        }
-                        let grown = ceil_padding(size, (begin, end), extent, stride);
-                        let count = window_count(size, (begin, grown), extent, stride, 1).unwrap();
-                        assert_eq!(count, by_torch(size, (begin, end), extent, stride), "{size} {begin} {end} {extent} {stride}");
-                    }
-                }
-            }
-        }
-    }
 }

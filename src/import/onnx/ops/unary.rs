@@ -4,9 +4,10 @@
 //! <https://onnx.ai/onnx/operators/onnx__Exp.html> and its siblings. Opset 6 and 7 (Erf, Sign, IsNaN: 9;
 //! Round: 11); 13: bfloat16. X is a float, for Neg, Abs and Sign any number, for Not a bool.
 
-use crate::expr::{Binary, Compare, ExprBuilder, ExprId, Unary};
+use crate::expr::{Compare, Unary};
+use crate::import::build::activation;
 use crate::import::onnx::node::{Context, Failure};
-use crate::import::onnx::ops::pointwise::{number, unary};
+use crate::import::onnx::ops::pointwise::unary;
 
 /// One function an operator that is one node of an expression.
 macro_rules! functions {
@@ -35,24 +36,11 @@ functions! {
 }
 
 pub fn reciprocal(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "reciprocal", |b, x| {
-        let one = number(b, 1.0, x);
-        b.binary(Binary::Div, one, x)
-    })
+    unary(cx, "reciprocal", activation::reciprocal)
 }
 
-/// x < 0 ? −1 : (x > 0 ? 1 : x), so that ±0 and NaN stay.
 pub fn sign(cx: &mut Context) -> Result<(), Failure> {
-    unary(cx, "sign", |b, x| {
-        let zero = number(b, 0.0, x);
-        let side = |b: &mut ExprBuilder, op, value, other: ExprId| {
-            let value = number(b, value, x);
-            let beyond = b.compare(op, x, zero);
-            b.select(beyond, value, other)
-        };
-        let upper = side(b, Compare::Gt, 1.0, x);
-        side(b, Compare::Lt, -1.0, upper)
-    })
+    unary(cx, "sign", activation::sign)
 }
 
 pub fn is_nan(cx: &mut Context) -> Result<(), Failure> {

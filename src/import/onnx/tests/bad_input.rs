@@ -40,7 +40,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: m.onnx: is empty (0 bytes)
          |
-         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+         = help: name an .onnx or .pt2 file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
     );
     refused(
         "m.onnx",
@@ -64,7 +64,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: cat.png: is a PNG image, not an ONNX model
          |
-         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+         = help: name an .onnx or .pt2 file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
     );
     refused(
         "a.zip",
@@ -72,7 +72,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: a.zip: is a zip archive, not an ONNX model
          |
-         = help: name an .onnx file, or a model of shapes_registry.yaml such as resnet50.onnx"#]],
+         = help: an archive of torch.export has the extension .pt2"#]],
     );
     refused(
         "resnet50.pth",
@@ -80,7 +80,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: resnet50.pth: is a PyTorch pickle; unpickling runs code from the file, so it is not read
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)"#]],
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")"#]],
     );
     refused(
         "old.bin",
@@ -88,15 +88,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: old.bin: is a PyTorch pickle; unpickling runs code from the file, so it is not read
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)"#]],
-    );
-    refused(
-        "m.pt2",
-        b"PK\x03\x04",
-        expect![[r#"
-        unsupported[U006]: m.pt2: torch.export archives (.pt2) are not offered yet
-         |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)"#]],
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")"#]],
     );
     refused(
         "model.py",
@@ -104,7 +96,7 @@ fn files_that_are_no_model() {
         expect![[r#"
         error[U003]: model.py: is Python source, not a model file
          |
-         = help: export the model where its Python code is: torch.onnx.export(model, (example_input,), "model.onnx", dynamo=True)"#]],
+         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")"#]],
     );
     refused(
         "m.onnx",

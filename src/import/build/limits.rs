@@ -3,7 +3,7 @@
 //! Everything here is checked before memory is taken or a kernel is emulated, from types alone. Not
 //! caught: many nodes that are each small enough and too much together (the emulator's fuel is for that).
 
-use super::node::Failure;
+use super::Failure;
 use crate::diag::codes;
 use crate::dtype::DType;
 use crate::graph::op::{PoolKind, TensorType};
@@ -21,18 +21,18 @@ const MAX_PRODUCTS: usize = 1 << 42;
 
 /// Whether nodes may have operands and results of this type. f64 and 8-bit floats are read (weights,
 /// shape computations), but no kernel computes in them.
-pub(super) fn is_offered(dtype: DType) -> bool {
+pub fn is_offered(dtype: DType) -> bool {
     !dtype.is_float() || matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
 /// Why a tensor of this shape is too large to be decomposed.
-pub(super) fn too_large(shape: &[usize]) -> Option<String> {
+pub fn too_large(shape: &[usize]) -> Option<String> {
     let count = numel(shape).filter(|&count| count > MAX_ELEMENTS)?;
     Some(format!("{} has {count} elements, at most {MAX_ELEMENTS} are offered", display(shape)))
 }
 
 /// Refuses a node of an element type that is not offered, or that is too large.
-pub(super) fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::Types) -> Result<(), Failure> {
+pub fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::Types) -> Result<(), Failure> {
     if let Some(ty) = operands.iter().flatten().copied().chain(outputs).find(|ty| !is_offered(ty.dtype)) {
         let message = format!("the element type {} is not supported", ty.dtype);
         return Err(Failure::Unsupported(&codes::DTYPE_UNSUPPORTED, message));
@@ -47,10 +47,15 @@ pub(super) fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::
             PoolKind::Max | PoolKind::Average { .. } => window(&pool.kernel),
             PoolKind::AdaptiveAverage => 1,
         },
+        Op::ConvTranspose(conv) => {
+            operands.get(1).copied().flatten().map_or(1, |w| w.shape[0] / conv.groups * window(&w.shape[2..]))
+        }
+        Op::Reduce(reduce) => operands.first().copied().flatten().map_or(1, |x| reduce.terms(&x.shape)),
         Op::Conv(_) => operands.get(1).copied().flatten().map_or(1, |w| window(&w.shape[1..])),
         Op::Lrn(lrn) => lrn.size,
         Op::MatMul => operands.first().copied().flatten().and_then(|a| a.shape.last().copied()).unwrap_or(1),
-        Op::Map(_) | Op::BatchNorm { .. } | Op::Softmax { .. } | Op::View(_) => 1,
+        Op::Map(_) | Op::BatchNorm { .. } | Op::Norm(_) | Op::Softmax { .. } | Op::View(_) => 1,
+        Op::ArgReduce(_) | Op::Scan(_) => 1,
     };
     if let Op::Pool(pool) = op
         && terms > MAX_WINDOW

@@ -1,0 +1,29 @@
+# ban: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+import torch.nn.functional as F
+from torch.nn.functional import gelu
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * 2.0, mask=i < n)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = F.silu
+
+    def forward(self, x):
+        y = torch.empty_like(x)
+        scale_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        a = F.softmax(y, dim=-1)  #~ F002
+        b = nn.functional.linear(a, a)  #~ F002
+        c = torch.nn.functional.relu(b)  #~ F002
+        d = gelu(c)  #~ F002
+        return self.act(d)  #~ F002

@@ -1,0 +1,22 @@
+# ban: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * 2.0, mask=i < n)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.kernel = scale_kernel
+
+    def forward(self, x):
+        y = self.kernel[(1,)](x, x, x.numel(), BLOCK=128)
+        return y.sum(dim=-1)  #~ F003

@@ -1,0 +1,39 @@
+# ban: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+from torch.utils.cpp_extension import load_inline
+
+extension = load_inline(name="e", cpp_sources="")
+
+
+def double(v):
+    return v
+
+
+compiled = torch.compile(double)
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, v):
+        return v
+
+
+@triton.jit
+def scale_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0)
+    tl.store(y_ptr + i, x * 2.0, mask=i < n)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        scale_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+        a = Square.apply(y)  #~ F011
+        b = compiled(a)  #~ F011
+        c = torch.ops.aten.relu(b)  #~ F011
+        d = eval("torch.relu(x)")  #~ F011
+        return extension.forward(d)  #~ F011
