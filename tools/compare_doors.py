@@ -207,7 +207,8 @@ def main():
         for stage in stages:
             requests = []
             for number, (case, args) in enumerate(cases):
-                request = {"id": number, "file": str(case.file), "entry": case.entry, "args": args, "run": case.run}
+                run = {**case.run, "triton": triton.__version__}
+                request = {"id": number, "file": str(case.file), "entry": case.entry, "args": args, "run": run}
                 if not whys[number]:
                     request["ttir"] = str(folder / f"{number}.{'stage' if stage == 'ttir' else 'source'}.ttir")
                 else:

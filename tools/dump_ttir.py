@@ -2,7 +2,7 @@
 
     pip install triton==3.9.0          # any of 3.2 to 3.9
     python tools/dump_ttir.py OUT tests/kernel/lower/*.py
-    TTIR_FOLDER=OUT cargo test --lib doors -- --ignored --nocapture
+    TTIR_FOLDER=OUT TRITON=3.9.0 cargo test --lib doors -- --ignored --nocapture
 
 For the i-th `# compile:` line of FILE.py, `OUT/FILE_i_KERNEL.source.ttir` holds the IR before any pass and
 `OUT/FILE_i_KERNEL.ttir` what Triton's ttir stage makes of it. The test emulates both and our own lowering of the

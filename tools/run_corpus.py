@@ -5,7 +5,8 @@
 REPORT is one of tools/lower_corpus.py over the same FOLDERS: each kernel that lowers there is launched with the types of
 arguments it lowered with, on buffers of drawn numbers, with strides and sizes by the names of its integers (tools/
 drawn_runs.py has them). Faults are looked past, as such a launch is out of bounds where its sizes do not fit together;
-what the warnings say is listed with its line, to be read by a person.
+what the warnings say is listed with its line, to be read by a person. After a fault a warning says little of the kernel (it
+may have read what no caller would give it), so they are told apart.
 """
 
 import argparse
@@ -29,11 +30,12 @@ def main():
     entries = [e for e in json.loads(pathlib.Path(options.report).read_text()) if e["library"] in roots and e["ok"] and e.get("args") is not None]
     requests = []
     for number, entry in enumerate(entries):
-        run = {"elements": ELEMENTS, "scalars": sizes(entry["args"]), "warnings": True, "grid": [4, 2, 1]}
+        run = {"elements": ELEMENTS, "scalars": sizes(entry["args"]), "warnings": True}
         file = str(roots[entry["library"]] / entry["file"])
         requests.append({"id": number, "file": file, "entry": entry["kernel"], "args": entry["args"], "run": run})
     answers = ask(options.decompose, requests)
-    ended, faults, found, listed = collections.Counter(), collections.Counter(), collections.Counter(), []
+    ended, faults, listed = collections.Counter(), collections.Counter(), []
+    found = {True: collections.Counter(), False: collections.Counter()}
     for number, entry in enumerate(entries):
         answer = answers[number]
         run = answer.get("run")
@@ -44,17 +46,19 @@ def main():
         if run["fault"]:
             faults[run["fault"]["code"]] += 1
         for code in {finding["code"] for finding in run["findings"]}:
-            found[code] += 1
+            found[run["fault"] is None][code] += 1
         for finding in run["findings"]:
-            listed.append({"library": entry["library"], "kernel": entry["kernel"], "of": entry["file"], **finding})
+            listed.append({"library": entry["library"], "kernel": entry["kernel"], "of": entry["file"],
+                           "after": run["fault"] and run["fault"]["code"], **finding})
     print(f"{len(entries)} kernels:", ", ".join(f"{n} {what}" for what, n in ended.most_common()))
     print("faults that were looked past:", ", ".join(f"{n} {code}" for code, n in sorted(faults.items())))
-    print("kernels with a warning:", ", ".join(f"{n} {code}" for code, n in sorted(found.items())))
+    for clean, of in ((True, "without a fault"), (False, "after a fault")):
+        print(f"kernels with a warning, {of}:", ", ".join(f"{n} {code}" for code, n in sorted(found[clean].items())))
     wanted = options.codes.split(",") if options.codes else None
-    for finding in sorted(listed, key=lambda f: (f["code"], f["library"], f["of"])):
+    for finding in sorted(listed, key=lambda f: (f["code"], f["after"] or "", f["library"], f["of"])):
         if wanted is None or finding["code"] in wanted:
             place = f"{pathlib.Path(finding['file'] or '').name}:{finding['line']}"
-            print(f"{finding['code']} {finding['library']:14} {finding['kernel'][:48]:48} {place:40} {re.sub(r' +', ' ', finding['message'])[:120]}")
+            print(f"{finding['code']} {finding['after'] or '':4} {finding['library']:14} {finding['kernel'][:48]:48} {place:40} {re.sub(r' +', ' ', finding['message'])[:120]}")
     if options.out:
         pathlib.Path(options.out).write_text(json.dumps(listed, indent=1))
 

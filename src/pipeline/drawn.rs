@@ -1,9 +1,10 @@
 //! Kernels run on drawn inputs: what a launch needs is made from the kernel's parameters alone, so that any kernel that
 //! lowers can be run, public ones in thousands among them.
 //!
-//! Buffers hold reproducible numbers in [-1, 1] (integers: 0 to 8, as indices are small), scalars are given or drawn. What
-//! such a launch finds out of bounds says nothing about the kernel; so where a fault ends the run, it is run once more with
-//! faults looked past, and what is in memory then is its result.
+//! Buffers hold reproducible numbers in [-1, 1]. Integers count up from 0 and begin again at a part of the buffer: as
+//! indices they are in range and distinct, as bounds of rows they rise, so that gathers and scatters seldom fault. Scalars are
+//! given or drawn. What such a launch finds out of bounds says nothing about the kernel; so where a fault ends the run, it is
+//! run once more with faults looked past, and what is in memory then is its result.
 //!
 //! What it does not do: choose sizes that fit together (whoever asks may name them).
 
@@ -12,8 +13,9 @@ use std::collections::BTreeMap;
 use crate::diag::{Class, Diagnostic, Result, codes};
 use crate::dtype::{Carrier, DType};
 use crate::emulate::{self, Arg, Checks, Memory, Options, Program, View};
-use crate::kernel::ir::Elem;
-use crate::kernel::{Kernel, Verified};
+use crate::kernel::ir::{Elem, InstKind};
+use crate::kernel::passes::Version;
+use crate::kernel::{Kernel, Verified, walk};
 use crate::shape::{Shape, contiguous_strides};
 use crate::tensor::Storage;
 
@@ -23,25 +25,48 @@ const FUEL: u64 = 1 << 20;
 /// Bytes of block values.
 const MEMORY: usize = 1 << 29;
 
+/// Programs along each axis that a kernel asks about, where nothing is said. Along another, each would do the same again.
+const GRID: [u32; 3] = [4, 2, 2];
+
+/// What part of a buffer its integers reach, as rows that they number are that wide.
+const WIDTH: usize = 64;
+
 /// Elements of a buffer where nothing is said.
 pub const ELEMENTS: usize = 8192;
 
 /// What is said of a drawn launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draw {
-    pub grid: [u32; 3],
+    pub grid: Option<[u32; 3]>,
     /// Elements of every buffer that `lengths` does not name.
     pub elements: usize,
     pub lengths: BTreeMap<String, usize>,
     pub scalars: BTreeMap<String, f64>,
     /// Whether warnings are asked for, too.
     pub warnings: bool,
+    /// Which Triton is meant.
+    pub triton: Version,
 }
 
 impl Default for Draw {
     fn default() -> Draw {
-        Draw { grid: [2, 1, 1], elements: ELEMENTS, lengths: BTreeMap::new(), scalars: BTreeMap::new(), warnings: false }
+        Draw {
+            grid: None,
+            elements: ELEMENTS,
+            lengths: BTreeMap::new(),
+            scalars: BTreeMap::new(),
+            warnings: false,
+            triton: Version::default(),
+        }
     }
+}
+
+/// What a kernel is launched with.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    memory: Memory,
+    args: Vec<Arg>,
+    grid: [u32; 3],
 }
 
 /// What a drawn launch did.
@@ -54,8 +79,8 @@ pub struct Outcome {
     pub memory: Option<Memory>,
 }
 
-/// Inputs of a kernel by its parameters.
-pub fn inputs(kernel: &Kernel, draw: &Draw) -> (Memory, Vec<Arg>) {
+/// A launch by a kernel's parameters.
+pub fn launch(kernel: &Kernel, draw: &Draw) -> Launch {
     let mut memory = Memory::default();
     let args = kernel.params.iter().enumerate().map(|(i, param)| {
         let said = draw.scalars.get(&*param.name).copied();
@@ -73,7 +98,19 @@ pub fn inputs(kernel: &Kernel, draw: &Draw) -> (Memory, Vec<Arg>) {
         }
     });
     let args = args.collect();
-    (memory, args)
+    Launch { memory, args, grid: draw.grid.unwrap_or_else(|| grid(kernel)) }
+}
+
+fn grid(kernel: &Kernel) -> [u32; 3] {
+    let mut grid = [1; 3];
+    for block in &kernel.blocks {
+        walk::each_inst(&block.insts, &mut |inst| {
+            if let InstKind::ProgramId { axis } = inst.kind {
+                grid[axis as usize] = GRID[axis as usize];
+            }
+        });
+    }
+    grid
 }
 
 fn lanes(dtype: DType, length: usize, seed: u64) -> Storage {
@@ -81,7 +118,10 @@ fn lanes(dtype: DType, length: usize, seed: u64) -> Storage {
     match dtype.carrier() {
         Carrier::F32 => Storage::F32(drawn.map(|v| dtype.round(v) as f32).collect()),
         Carrier::F64 => Storage::F64(drawn.collect()),
-        Carrier::I64 => Storage::I64(drawn.map(|v| (v * 8.0).abs() as i64).collect()),
+        Carrier::I64 => {
+            let end = (length / WIDTH).clamp(1, if dtype.size() == 1 { 128 } else { usize::MAX });
+            Storage::I64((0..length).map(|i| (i % end) as i64).collect())
+        }
         Carrier::Bool => Storage::Bool(drawn.map(|v| u8::from(v > 0.0)).collect()),
     }
 }
@@ -95,16 +135,16 @@ fn number(i: u64, seed: u64) -> f64 {
     f64::from((x % 2001) as f32 / 1000.0 - 1.0)
 }
 
-/// Runs a kernel on inputs that may have been drawn for another of the same parameters.
+/// Runs a kernel with what may have been drawn for another of the same parameters.
 ///
 /// # Errors
 /// What stops the kernel on its way to the emulator.
-pub fn run(kernel: &Verified<Kernel>, (memory, args): (Memory, Vec<Arg>), draw: &Draw) -> Result<Outcome> {
-    let program = Program::compile(kernel)?;
+pub fn run(kernel: &Verified<Kernel>, Launch { memory, args, grid }: Launch, draw: &Draw) -> Result<Outcome> {
+    let program = Program::compile_as(kernel, draw.triton)?;
     let checks = if draw.warnings { Checks::watchful() } else { Checks::default() };
     let options = Options { fuel: FUEL, memory: MEMORY, checks, ..Options::default() };
     let mut after = memory.clone();
-    let error = match emulate::run(&program, &mut after, draw.grid, &args, &options) {
+    let error = match emulate::run(&program, &mut after, grid, &args, &options) {
         Ok(report) => return Ok(Outcome { fault: None, findings: report.findings, memory: Some(after) }),
         Err(error) => error,
     };
@@ -114,9 +154,46 @@ pub fn run(kernel: &Verified<Kernel>, (memory, args): (Memory, Vec<Arg>), draw: 
     let warnings = Checks { order: true, births: true, casts: true, masks: true, dead_stores: true, ..Checks::NONE };
     let blind = Options { checks: if draw.warnings { warnings } else { Checks::NONE }, ..options };
     let mut after = memory;
-    let (findings, memory) = match emulate::run(&program, &mut after, draw.grid, &args, &blind) {
+    let (findings, memory) = match emulate::run(&program, &mut after, grid, &args, &blind) {
         Ok(report) => (report.findings, Some(after)),
         Err(_) => (Vec::new(), None),
     };
     Ok(Outcome { fault: Some(error), findings, memory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceFile;
+
+    /// Rows that indices name lie in the buffer, and each is another one; axes that nobody asks about have one program.
+    #[test]
+    fn a_gather_and_a_scatter_do_not_fault() {
+        let text = "tt.func public @k(%p: !tt.ptr<f32>, %at: !tt.ptr<i64>, %q: !tt.ptr<f32>) {
+  %i = tt.get_program_id x : i32
+  %a = tt.addptr %at, %i : !tt.ptr<i64>, i32
+  %row = tt.load %a : !tt.ptr<i64>
+  %width = arith.constant 64 : i64
+  %offset = arith.muli %row, %width : i64
+  %from = tt.addptr %p, %offset : !tt.ptr<f32>, i64
+  %v = tt.load %from : !tt.ptr<f32>
+  %to = tt.addptr %q, %offset : !tt.ptr<f32>, i64
+  tt.store %to, %v : !tt.ptr<f32>
+  tt.return
+}
+";
+        let kernel = crate::kernel::parse(&SourceFile::new("k.ttir", text)).unwrap();
+        let draw = Draw::default();
+        let launch = launch(&kernel, &draw);
+        assert_eq!(launch.grid, [4, 1, 1]);
+        let outcome = run(&kernel, launch, &draw).unwrap();
+        assert!(outcome.fault.is_none(), "{:?}", outcome.fault);
+        let memory = outcome.memory.unwrap();
+        let [p, q] = [0, 2].map(|buffer| &memory.buffers[buffer].lanes);
+        for row in 0..4 {
+            assert_eq!(p.get_f64(row * 64), q.get_f64(row * 64));
+        }
+        let more = Draw { grid: Some([4, 2, 1]), ..draw };
+        assert_eq!(run(&kernel, super::launch(&kernel, &more), &more).unwrap().fault.unwrap().code.id, "A007");
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emulate::Program;
+use crate::kernel::passes::Version;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
 use crate::pipeline::compiled;
@@ -79,8 +80,8 @@ impl Lowerer {
 
 /// A request as a line of JSON: `{"file": "k.py", "entry": "add", "args": {"x_ptr": "*f32", "n": "i32", "BLOCK": 64}}`.
 /// A string is a type or a Python expression; any other value is a constexpr itself. With `"run": {"grid": [2, 1, 1],
-/// "elements": 8192, "lengths": {"x_ptr": 100}, "scalars": {"n": 100}, "warnings": true}` (each may be left out) the kernel
-/// is also run on drawn inputs, and with `"ttir": "k.ttir"` Triton's own IR of it beside it.
+/// "elements": 8192, "lengths": {"x_ptr": 100}, "scalars": {"n": 100}, "warnings": true, "triton": "3.9.0"}` (each may be
+/// left out) the kernel is also run on drawn inputs, and with `"ttir": "k.ttir"` Triton's own IR of it beside it.
 ///
 /// # Errors
 /// U001 says what is wrong with the line.
@@ -125,9 +126,11 @@ fn draw(value: &Value) -> std::result::Result<Draw, String> {
         match key.as_str() {
             "grid" => {
                 let sizes = value.as_array().filter(|sizes| sizes.len() == 3).ok_or_else(wrong)?;
-                for (axis, size) in draw.grid.iter_mut().zip(sizes) {
+                let mut grid = [1; 3];
+                for (axis, size) in grid.iter_mut().zip(sizes) {
                     *axis = size.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(wrong)?;
                 }
+                draw.grid = Some(grid);
             }
             "elements" => draw.elements = size(value)?,
             "lengths" => {
@@ -141,7 +144,8 @@ fn draw(value: &Value) -> std::result::Result<Draw, String> {
                 }
             }
             "warnings" => draw.warnings = value.as_bool().ok_or_else(wrong)?,
-            _ => return Err(format!("`run` has grid, elements, lengths, scalars and warnings, not `{key}`")),
+            "triton" => draw.triton = value.as_str().and_then(Version::of).ok_or_else(wrong)?,
+            _ => return Err(format!("`run` has grid, elements, lengths, scalars, warnings and triton, not `{key}`")),
         }
     }
     Ok(draw)
@@ -194,7 +198,7 @@ fn drawn(kernel: &Verified<Kernel>, draw: &Draw) -> Value {
         }
         told
     };
-    match catch_unwind(AssertUnwindSafe(|| drawn::run(kernel, drawn::inputs(kernel, draw), draw))) {
+    match catch_unwind(AssertUnwindSafe(|| drawn::run(kernel, drawn::launch(kernel, draw), draw))) {
         Ok(Ok(outcome)) => json!({
             "ended": outcome.memory.is_some(),
             "fault": outcome.fault.as_deref().map(told),
@@ -271,6 +275,7 @@ mod tests {
             (r#"{"file": "k.py", "args": {"x": "*f"}}"#, "S001"),
             (r#"{"file": "k.py", "run": {"grid": [1, 2]}}"#, "`grid` of `run`"),
             (r#"{"file": "k.py", "run": {"lengths": {"x": 99999999999}}}"#, "`lengths` of `run`"),
+            (r#"{"file": "k.py", "run": {"triton": "3"}}"#, "`triton` of `run`"),
             (r#"{"file": "k.py", "run": {"size": 3}}"#, "not `size`"),
             (r#"{"file": "there/is/none.py", "id": 7}"#, "U002"),
         ] {
@@ -306,7 +311,7 @@ mod tests {
         );
         let ran = json!({"ended": true, "fault": null, "findings": []});
         assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "run": ran}));
-        assert_eq!(answer_line(&mut lowerer, &line.replace("[1, 1, 1]", "[2, 1, 1]"))["run"]["fault"]["code"], "A007");
+        assert_eq!(answer_line(&mut lowerer, &line.replace("[1, 1, 1]", "[2, 1, 1]"))["run"]["fault"]["code"], "A008");
         let ttir = folder.path().join("k.ttir");
         let own =
             answer_line(&mut lowerer, &line.replace(r#""run""#, &format!(r#""ttir": {:?}, "run""#, ttir.display().to_string())));

@@ -340,6 +340,7 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         branch: A005 A005
         in_an_address: A009 A009
         used: A009 -
+        mask_of_a_scalar: A011 A011
         offset: A011 A011
         two_axes: A011 A011
         offsets_wrap_around: A013 -
