@@ -13,6 +13,9 @@ pub enum DType {
     BF16,
     F8E4M3,
     F8E5M2,
+    /// Without infinities and negative zero, as AMD's CDNA 3 has it; so the next.
+    F8E4M3Fnuz,
+    F8E5M2Fnuz,
     I64,
     I32,
     I16,
@@ -45,13 +48,15 @@ impl Carrier {
 }
 
 impl DType {
-    pub const ALL: [DType; 15] = [
+    pub const ALL: [DType; 17] = [
         DType::F64,
         DType::F32,
         DType::F16,
         DType::BF16,
         DType::F8E4M3,
         DType::F8E5M2,
+        DType::F8E4M3Fnuz,
+        DType::F8E5M2Fnuz,
         DType::I64,
         DType::I32,
         DType::I16,
@@ -66,7 +71,8 @@ impl DType {
     pub fn carrier(self) -> Carrier {
         match self {
             DType::F64 => Carrier::F64,
-            DType::F32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => Carrier::F32,
+            DType::F32 | DType::F16 | DType::BF16 => Carrier::F32,
+            DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Carrier::F32,
             DType::I64 | DType::I32 | DType::I16 | DType::I8 => Carrier::I64,
             DType::U64 | DType::U32 | DType::U16 | DType::U8 => Carrier::I64,
             DType::Bool => Carrier::Bool,
@@ -77,7 +83,8 @@ impl DType {
     /// torch do. A result is rounded to the type itself where it is stored.
     pub fn computed_in(self) -> DType {
         match self {
-            DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
+            DType::F16 | DType::BF16 => DType::F32,
+            DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => DType::F32,
             DType::F64 | DType::F32 => self,
             DType::I64 | DType::I32 | DType::I16 | DType::I8 => self,
             DType::U64 | DType::U32 | DType::U16 | DType::U8 | DType::Bool => self,
@@ -90,7 +97,8 @@ impl DType {
             DType::F64 | DType::I64 | DType::U64 => 8,
             DType::F32 | DType::I32 | DType::U32 => 4,
             DType::F16 | DType::BF16 | DType::I16 | DType::U16 => 2,
-            DType::F8E4M3 | DType::F8E5M2 | DType::I8 | DType::U8 | DType::Bool => 1,
+            DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => 1,
+            DType::I8 | DType::U8 | DType::Bool => 1,
         }
     }
 
@@ -102,12 +110,17 @@ impl DType {
         self.carrier() == Carrier::I64
     }
 
+    /// A float of 8 bits.
+    pub fn is_fp8(self) -> bool {
+        matches!(self, DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz)
+    }
+
     pub fn is_unsigned(self) -> bool {
         matches!(self, DType::U64 | DType::U32 | DType::U16 | DType::U8)
     }
 
     /// The nearest value that a float type represents, ties to even. Beyond the largest one: ±∞,
-    /// or NaN where the type has no infinity (f8e4m3, as torch converts). Other types: unchanged.
+    /// or NaN where the type has no infinity (f8e4m3 and the fnuz kinds, as torch converts). Other types: unchanged.
     pub fn round(self, value: f64) -> f64 {
         self.format().map_or(value, |format| format.round(value))
     }
@@ -123,7 +136,8 @@ impl DType {
             DType::U16 => value as u16 as i64,
             DType::U8 => value as u8 as i64,
             DType::I64 | DType::U64 | DType::Bool => value,
-            DType::F64 | DType::F32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => value,
+            DType::F64 | DType::F32 | DType::F16 | DType::BF16 => value,
+            DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => value,
         }
     }
 
@@ -136,6 +150,8 @@ impl DType {
             DType::BF16 => "bf16",
             DType::F8E4M3 => "f8e4m3",
             DType::F8E5M2 => "f8e5m2",
+            DType::F8E4M3Fnuz => "f8e4m3fnuz",
+            DType::F8E5M2Fnuz => "f8e5m2fnuz",
             DType::I64 => "i64",
             DType::I32 => "i32",
             DType::I16 => "i16",
@@ -151,12 +167,14 @@ impl DType {
     /// The binary format of a float type; `None` for integers and bool.
     pub fn format(self) -> Option<FloatFormat> {
         match self {
-            DType::F64 => Some(FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, infinite: true }),
-            DType::F32 => Some(FloatFormat { digits: 24, min_exponent: -126, max: f32::MAX as f64, infinite: true }),
-            DType::F16 => Some(FloatFormat { digits: 11, min_exponent: -14, max: 65504.0, infinite: true }),
-            DType::BF16 => Some(FloatFormat { digits: 8, min_exponent: -126, max: 3.3895313892515355e38, infinite: true }),
-            DType::F8E4M3 => Some(FloatFormat { digits: 4, min_exponent: -6, max: 448.0, infinite: false }),
-            DType::F8E5M2 => Some(FloatFormat { digits: 3, min_exponent: -14, max: 57344.0, infinite: true }),
+            DType::F64 => Some(FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, ..IEEE_LIKE }),
+            DType::F32 => Some(FloatFormat { digits: 24, min_exponent: -126, max: f32::MAX as f64, ..IEEE_LIKE }),
+            DType::F16 => Some(FloatFormat { digits: 11, min_exponent: -14, max: 65504.0, ..IEEE_LIKE }),
+            DType::BF16 => Some(FloatFormat { digits: 8, min_exponent: -126, max: 3.3895313892515355e38, ..IEEE_LIKE }),
+            DType::F8E4M3 => Some(FloatFormat { digits: 4, min_exponent: -6, max: 448.0, infinite: false, ..IEEE_LIKE }),
+            DType::F8E5M2 => Some(FloatFormat { digits: 3, min_exponent: -14, max: 57344.0, ..IEEE_LIKE }),
+            DType::F8E4M3Fnuz => Some(FloatFormat { digits: 4, min_exponent: -7, max: 240.0, ..FNUZ }),
+            DType::F8E5M2Fnuz => Some(FloatFormat { digits: 3, min_exponent: -15, max: 57344.0, ..FNUZ }),
             DType::I64 | DType::I32 | DType::I16 | DType::I8 => None,
             DType::U64 | DType::U32 | DType::U16 | DType::U8 | DType::Bool => None,
         }
@@ -176,6 +194,8 @@ impl DType {
             DType::BF16 => "bfloat16",
             DType::F8E4M3 => "float8_e4m3fn",
             DType::F8E5M2 => "float8_e5m2",
+            DType::F8E4M3Fnuz => "float8_e4m3fnuz",
+            DType::F8E5M2Fnuz => "float8_e5m2fnuz",
             DType::I64 => "int64",
             DType::I32 => "int32",
             DType::I16 => "int16",
@@ -193,6 +213,8 @@ impl DType {
         match self {
             DType::F8E4M3 => "float8e4nv",
             DType::F8E5M2 => "float8e5",
+            DType::F8E4M3Fnuz => "float8e4b8",
+            DType::F8E5M2Fnuz => "float8e5b16",
             DType::Bool => "int1",
             DType::F64 | DType::F32 | DType::F16 | DType::BF16 => self.torch_name(),
             DType::I64 | DType::I32 | DType::I16 | DType::I8 => self.torch_name(),
@@ -212,7 +234,15 @@ pub struct FloatFormat {
     pub max: f64,
     /// Whether the format has infinities (e4m3fn has none: an overflow is NaN).
     pub infinite: bool,
+    /// Whether it has a negative zero.
+    pub signed_zero: bool,
 }
+
+/// What formats of IEEE 754 have, around fp64's numbers.
+const IEEE_LIKE: FloatFormat = FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, infinite: true, signed_zero: true };
+
+/// What the `fnuz` formats lack.
+const FNUZ: FloatFormat = FloatFormat { infinite: false, signed_zero: false, ..IEEE_LIKE };
 
 impl FloatFormat {
     /// The distance between neighbours in the binade of `value` (of the smallest binade for
@@ -236,6 +266,7 @@ impl FloatFormat {
         let ulp = self.ulp(value);
         let rounded = if value.is_infinite() { value } else { (value / ulp).round_ties_even() * ulp };
         match (rounded.abs() > self.max, self.infinite) {
+            (false, _) if rounded == 0.0 && !self.signed_zero => 0.0,
             (false, _) => rounded,
             (true, true) => f64::INFINITY.copysign(value),
             (true, false) => f64::NAN,
@@ -282,6 +313,9 @@ mod tests {
         assert!(DType::F8E4M3.round(465.0).is_nan());
         assert_eq!(DType::F8E4M3.round(0.0029), 0.001953125);
         assert_eq!(DType::F8E5M2.round(-1e6), f64::NEG_INFINITY);
+        assert_eq!([DType::F8E4M3Fnuz.round(17.0), DType::F8E4M3Fnuz.round(0.0029)], [16.0, 0.0029296875]);
+        assert_eq!(DType::F8E4M3Fnuz.round(247.0), 240.0);
+        assert!(DType::F8E4M3Fnuz.round(249.0).is_nan() && DType::F8E5M2Fnuz.round(-1e6).is_nan());
         assert_eq!(DType::I8.wrap(200), -56);
         assert_eq!(DType::U8.wrap(-1), 255);
     }

@@ -148,7 +148,8 @@ impl Contraction {
 /// c of the cap c + c·|r| under our own input law.
 pub fn cap(dtype: DType, precision: Precision) -> f64 {
     match (dtype, precision) {
-        (DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2, _) | (_, Precision::Tf32) => 1e-2,
+        (DType::F16 | DType::BF16, _) | (_, Precision::Tf32) => 1e-2,
+        (DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz, _) => 1e-2,
         (_, Precision::Ieee | Precision::Tf32x3 | Precision::Bf16x6 | Precision::Fp16x3 | Precision::Bf16x3) => 1e-4,
     }
 }
@@ -188,9 +189,12 @@ impl Tolerance {
 /// Half the distance between fp32 neighbours at `value` (f64's when the dtype is f64): the error of
 /// one correctly rounded operation.
 pub fn half_ulp(value: f64, dtype: DType) -> f64 {
-    const F32: FloatFormat = FloatFormat { digits: 24, min_exponent: -126, max: f32::MAX as f64, infinite: true };
+    const F32: FloatFormat =
+        FloatFormat { digits: 24, min_exponent: -126, max: f32::MAX as f64, infinite: true, signed_zero: true };
     match dtype {
-        DType::F64 => FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, infinite: true }.ulp(value) / 2.0,
+        DType::F64 => {
+            FloatFormat { digits: 53, min_exponent: -1022, max: f64::MAX, infinite: true, signed_zero: true }.ulp(value) / 2.0
+        }
         _ => F32.ulp(value) / 2.0,
     }
 }

@@ -27,6 +27,7 @@ APART = {
     "device": "functions of NVIDIA GPUs",
     "block_pointers": "block pointers are gone since 3.8",
     "libraries": "libdevice",
+    "narrow_floats": "8-bit floats of another device",
     "older": "names of former versions",
 }
 DTYPES = {

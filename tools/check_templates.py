@@ -603,4 +603,5 @@ def main():
         sys.exit(subprocess.call([sys.executable, *sys.argv], env=os.environ | {"TRITON_INTERPRET": "1"}))
 
 
-main()
+if __name__ == "__main__":
+    main()

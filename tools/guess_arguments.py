@@ -138,6 +138,8 @@ def guess_constexpr(kernel, name, attempt):
     if re.search(r"^msg$", name, re.I):
         return "'message'"
     if DTYPE.search(name):
+        if re.search(r"fp8|float8", name, re.I):
+            return "tl.float8e4nv"
         return {"f32": "tl.float32", "f16": "tl.float16", "bf16": "tl.bfloat16", "f64": "tl.float64"}.get(attempt["float"], "tl.int32")
     if re.search(r"input_precision|PRECISION|dot_prec", name):
         return "'ieee'"
@@ -233,12 +235,73 @@ def integers(kernel):
             if not any(isinstance(n, ast.Compare) for n in ast.walk(node)):
                 mark(node.left)
                 mark(node.right)
-        elif isinstance(node, ast.Call) and last(node) in ("range", "arange"):
+        elif isinstance(node, ast.Call) and last(node) in ("range", "arange", "cdiv"):
             for argument in node.args:
                 mark(argument)
         elif isinstance(node, ast.Call) and last(node) in ("load", "store", "atomic_add") and node.args:
-            if isinstance(node.args[0], ast.BinOp):
-                mark(node.args[0].right)
+            mark(node.args[0])
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and bases(node.value) & pointers:
+            mark(node.value)
+    return found
+
+
+def loads(kernel):
+    """Names that a load is assigned to, with the parameters whose addresses it reads."""
+    found = collections.defaultdict(set)
+    for node in ast.walk(kernel.function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            if isinstance(node.value, ast.Call) and last(node.value) == "load" and node.value.args:
+                found[node.targets[0].id] |= bases(node.value.args[0])
+    return found
+
+
+def loaded_from(node, names):
+    """The parameters that a load, or a name that holds one, reads."""
+    if isinstance(node, ast.Call) and last(node) == "load" and node.args:
+        return bases(node.args[0])
+    return names.get(node.id, set()) if isinstance(node, ast.Name) else set()
+
+
+@functools.cache
+def casts(kernel):
+    """Pointers by what their loads are cast to as bits: addresses where it is a pointer type, else a type of 8 or 16 bits."""
+    found, names = {}, loads(kernel)
+    for node in ast.walk(kernel.function):
+        if not (isinstance(node, ast.Call) and last(node) in ("to", "cast") and isinstance(node.func, ast.Attribute)):
+            continue
+        value, given = (node.func.value, node.args) if last(node) == "to" else (node.args[0] if node.args else None, node.args[1:])
+        if value is None or not given:
+            continue
+        bits = any(k.arg == "bitcast" and literal(k.value) == (True, True) for k in node.keywords)
+        to = ast.unparse(given[0])
+        kind = "i64" if "pointer_type" in to else None
+        if bits and kind is None:
+            width = re.search(r"float8|int8|float16|int16", to)
+            kind = {"float8": "u8", "int8": "f8e4m3", "float16": "u16", "int16": "f16"}.get(width.group(0)) if width else None
+        if kind:
+            for name in loaded_from(value, names):
+                found[name] = kind
+    return found
+
+
+@functools.cache
+def conditions(kernel):
+    """Pointers to booleans: what is loaded through one is a condition, or joined with a comparison."""
+    found, names = set(), loads(kernel)
+    for node in ast.walk(kernel.function):
+        operands = []
+        if isinstance(node, ast.BoolOp):
+            operands = node.values
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            operands = [node.operand]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
+            sides = [node.left, node.right]
+            if any(isinstance(n, ast.Compare) for side in sides for n in ast.walk(side)):
+                operands = sides
+        for operand in operands:
+            if isinstance(operand, ast.IfExp):
+                found |= loaded_from(operand.body, names) | loaded_from(operand.orelse, names)
+            found |= loaded_from(operand, names)
     return found
 
 
@@ -305,7 +368,9 @@ def specification(kernel, helpers, memo, attempt):
         elif indexed(kernel, name):
             args[name] = "[" + ", ".join(["*" + attempt["float"]] * attempt["size"]) + "]"
         elif name in pointers or NAMED.search(name):
-            if re.search(r"mask|eligible|valid|flag|keep|active", name, re.I) and not attempt["plain"]:
+            if casts(kernel).get(name) == "i64" or name in casts(kernel) and not attempt["plain"]:
+                args[name] = "*" + casts(kernel)[name]
+            elif not attempt["plain"] and (name in conditions(kernel) or re.search(r"mask|eligible|valid|flag|keep|active", name, re.I)):
                 args[name] = "*bool"
             elif name in integers(kernel) and attempt["float"] in ("f64", "f32", "f16", "bf16"):
                 args[name] = "*i32" if attempt["index"] == 32 else "*i64"

@@ -29,17 +29,12 @@ import random
 import re
 import signal
 import sys
+import tempfile
 import types
 from unittest import mock
 
-import triton
-from triton._C.libtriton import ir
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource, make_backend
 from triton.runtime.jit import JITFunction
-
-TARGET = GPUTarget("cuda", 90, 32)
-POINTEES = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16", "f8e4m3": "fp8e4nv", "f8e5m2": "fp8e5", "bool": "i1"}
+from triton_ir import after_the_stage, source_ir, specialised
 
 
 class Answer(mock.MagicMock):
@@ -143,41 +138,10 @@ def function_of(root, file, name):
     return found
 
 
-def argument(text):
-    """(type, value) of an argument: a type of the signature, or a constexpr."""
-    if not isinstance(text, str):
-        return "constexpr", text
-    if text.startswith("*"):
-        return "*" + POINTEES.get(text[1:], text[1:]), None
-    if text in ("i32", "i64", "u32", "u64"):
-        return text, None
-    if text in ("f32", "bool"):
-        return {"f32": "fp32", "bool": "i1"}[text], None
-    if text.startswith("tensordesc<"):
-        return re.sub(r"(f64|f32|f16|bf16|f8e4m3|f8e5m2)\[", lambda m: POINTEES[m.group(1)] + "[", text), None
-    if text.startswith("["):
-        return tuple(argument(part.strip())[0] for part in text.strip("[]").split(",")), None
-    return "constexpr", eval(text, {"tl": triton.language, "triton": triton})
-
-
 def compile_it(function, args):
-    signature, constants = {}, {}
-    for param in function.params:
-        if param.name in args:
-            kind, value = argument(args[param.name])
-        else:
-            kind, value = "constexpr", param.default
-        signature[param.name] = kind
-        if kind == "constexpr":
-            constants[param.name] = value
-    backend = make_backend(TARGET)
-    options = backend.parse_options({"sanitize_overflow": False})
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    source = ASTSource(function, signature, constants)
-    module = source.make_ir(TARGET, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
-    backend.make_ttir(module, {}, options, 90) if hasattr(backend, "make_ttir") else None
+    text = source_ir(specialised(None, function, args))
+    with tempfile.TemporaryDirectory() as folder:
+        after_the_stage(text, pathlib.Path(folder))
 
 
 def apart(root, entry):

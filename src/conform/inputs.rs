@@ -105,7 +105,9 @@ fn structure(graph: &Graph, nodes: &[NodeId], value: ValueId) -> Option<Law> {
 /// In 256ths, how many weights are not zero: all in 32-bit types; in 16-bit ones about 32 a sum.
 fn density(dtype: DType, fan_in: usize) -> u16 {
     match dtype {
-        DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => (256 * 32 / fan_in.max(1)).clamp(1, 256) as u16,
+        DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => {
+            (256 * 32 / fan_in.max(1)).clamp(1, 256) as u16
+        }
         DType::F64 | DType::F32 | DType::I64 | DType::I32 | DType::I16 | DType::I8 => 256,
         DType::U64 | DType::U32 | DType::U16 | DType::U8 | DType::Bool => 256,
     }

@@ -178,6 +178,10 @@ impl Checks {
     }
 }
 
+/// Instructions that a program may execute where nothing is said: millions of turns of a loop, or some seconds of an
+/// endless one.
+const FUEL: u64 = 1 << 28;
+
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -203,7 +207,7 @@ impl Default for Options {
         Options {
             threads: 1,
             dense: false,
-            fuel: 1 << 32,
+            fuel: FUEL,
             memory: 1 << 30,
             checks: Checks::default(),
             reverse: false,

@@ -37,6 +37,7 @@ mod tests;
 pub use check::coverage::coverage;
 pub use launch::{Arg, Buffer, BufferId, Checks, Memory, Options, RunReport, View};
 pub use tape::Program;
+pub use tape::provenance::stored_at;
 
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::{Carrier, DType};

@@ -113,7 +113,7 @@ fn binary(b: &ExprBuilder, op: Binary, x: ExprId, y: ExprId, dtype: DType) -> Op
 fn represents(wide: DType, narrow: DType) -> bool {
     use DType::*;
     match narrow {
-        F8E4M3 | F8E5M2 => matches!(wide, F16 | BF16 | F32 | F64),
+        F8E4M3 | F8E5M2 | F8E4M3Fnuz | F8E5M2Fnuz => matches!(wide, F16 | BF16 | F32 | F64),
         F16 | BF16 => matches!(wide, F32 | F64),
         F32 => wide == F64,
         Bool => true,

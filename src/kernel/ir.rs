@@ -46,6 +46,8 @@ pub enum Elem {
     I64,
     F8E4M3,
     F8E5M2,
+    F8E4M3Fnuz,
+    F8E5M2Fnuz,
     F16,
     BF16,
     F32,
@@ -64,6 +66,8 @@ impl Elem {
             DType::BF16 => Elem::BF16,
             DType::F8E4M3 => Elem::F8E4M3,
             DType::F8E5M2 => Elem::F8E5M2,
+            DType::F8E4M3Fnuz => Elem::F8E4M3Fnuz,
+            DType::F8E5M2Fnuz => Elem::F8E5M2Fnuz,
             DType::I64 | DType::U64 => Elem::I64,
             DType::I32 | DType::U32 => Elem::I32,
             DType::I16 | DType::U16 => Elem::I16,
@@ -73,7 +77,12 @@ impl Elem {
     }
 
     pub fn is_float(self) -> bool {
-        matches!(self, Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64)
+        self.is_fp8() || matches!(self, Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64)
+    }
+
+    /// A float of 8 bits.
+    pub fn is_fp8(self) -> bool {
+        matches!(self, Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz)
     }
 
     pub fn is_integer(self) -> bool {
@@ -84,7 +93,7 @@ impl Elem {
     pub fn bits(self) -> u32 {
         match self {
             Elem::I1 => 1,
-            Elem::I8 | Elem::F8E4M3 | Elem::F8E5M2 => 8,
+            Elem::I8 | Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => 8,
             Elem::I16 | Elem::F16 | Elem::BF16 => 16,
             Elem::I32 | Elem::F32 => 32,
             Elem::I64 | Elem::F64 | Elem::Ptr(_) => 64,
@@ -595,7 +604,7 @@ pub struct Kernel {
     /// The entry comes first and takes no arguments.
     pub blocks: Vec<Block>,
     /// Integers that are meant to wrap (`sanitize_overflow=False`, random numbers): wrapping is no fault of theirs.
-    /// The text does not say it: what is read back has none.
+    /// The text does not say it: of what is read back it is known of the low halves of wide products alone.
     pub wraps: HashSet<Value>,
     /// What the spans point into: the Python file, or the TTIR text.
     pub source: Arc<SourceFile>,
@@ -621,6 +630,8 @@ impl fmt::Display for Elem {
             Elem::I64 => f.write_str("i64"),
             Elem::F8E4M3 => f.write_str("f8E4M3FN"),
             Elem::F8E5M2 => f.write_str("f8E5M2"),
+            Elem::F8E4M3Fnuz => f.write_str("f8E4M3FNUZ"),
+            Elem::F8E5M2Fnuz => f.write_str("f8E5M2FNUZ"),
             Elem::F16 => f.write_str("f16"),
             Elem::BF16 => f.write_str("bf16"),
             Elem::F32 => f.write_str("f32"),

@@ -14,6 +14,8 @@ pub fn dtype(name: &str) -> Option<DType> {
         "fp16" | "half" => "f16",
         "fp8e4nv" => "f8e4m3",
         "fp8e5" => "f8e5m2",
+        "fp8e4b8" => "f8e4m3fnuz",
+        "fp8e5b16" => "f8e5m2fnuz",
         "i1" | "b1" => "bool",
         other => other,
     };

@@ -21,6 +21,7 @@ use crate::dtype::DType;
 use crate::kernel::lower::decorators::{self, Meta};
 use crate::kernel::{ArgSpec, Kernel, Sources, Specialization, Target, Verified, compile_sources};
 use crate::launch::description::{Argument, Given};
+use crate::launch::resolve::{Besides, Value, resolve};
 use crate::launch::{comments, signature};
 use crate::source::Span;
 use crate::syntax::{Constant, eval};
@@ -123,7 +124,19 @@ fn configs(subject: &Subject<'_>, function: &Function<'_>, request: &Request, so
 fn runs(subject: &Subject<'_>, function: &Function<'_>) -> Vec<Config> {
     let described = comments::read(subject.module, Path::new("")).unwrap_or_default();
     let own = described.iter().filter(|run| run.kernel.as_ref() == Some(&function.def.name));
+    let functions: Vec<&str> = subject.functions.iter().map(|f| f.def.name.as_str()).collect();
     own.map(|run| {
+        // Sizes that are said by other sizes: `BLOCK: next_power_of_2(n)`, `D: x_ptr.shape[1]`.
+        let besides = Besides { config: &[], computed: &mut |_| Ok(Vec::new()), functions: &functions };
+        if let Ok(resolved) = resolve(function.def, run, besides) {
+            let spec = |name: &str, value: &Value| match value {
+                Value::Tensor(operand) => Some(ArgSpec::Pointer(operand.dtype)),
+                Value::Constant(value) if is_constexpr(subject, function, name) => Some(ArgSpec::Constexpr(value.clone())),
+                Value::Other(spec) if is_constexpr(subject, function, name) => Some(spec.clone()),
+                Value::Constant(_) | Value::Other(_) => None,
+            };
+            return resolved.args.iter().filter_map(|(name, value)| Some((name.clone(), spec(name, value)?))).collect();
+        }
         let spec = |given: &Given| match &given.argument {
             Argument::Tensor(tensor) => tensor.dtype.map(ArgSpec::Pointer),
             Argument::Value(value) if is_constexpr(subject, function, &given.name) => {

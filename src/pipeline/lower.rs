@@ -10,11 +10,17 @@ use serde_json::{Map, Value, json};
 
 use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emulate::Program;
+use crate::kernel::passes::Version;
 use crate::kernel::{self, ArgSpec, Kernel, Sources, Specialization, Verified};
 use crate::launch::{entry, signature};
 use crate::pipeline::compiled;
+use crate::pipeline::doors::{self, Verdict};
+use crate::pipeline::drawn::{self, Draw};
 use crate::source::files;
 use crate::syntax::Constant;
+
+/// Elements that a drawn buffer may have.
+const MOST_ELEMENTS: u64 = 1 << 24;
 
 /// One kernel to lower.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +31,10 @@ pub struct Request {
     pub args: Vec<(String, ArgSpec)>,
     /// Whether the emulator shall say, too, if it can run the kernel.
     pub program: bool,
+    /// How to run the kernel on drawn inputs, where that is asked for.
+    pub run: Option<Draw>,
+    /// Triton's own IR of the same kernel, to be run beside it.
+    pub ttir: Option<PathBuf>,
 }
 
 /// Reads files with what they import, and keeps the last.
@@ -69,7 +79,9 @@ impl Lowerer {
 }
 
 /// A request as a line of JSON: `{"file": "k.py", "entry": "add", "args": {"x_ptr": "*f32", "n": "i32", "BLOCK": 64}}`.
-/// A string is a type or a Python expression; any other value is a constexpr itself.
+/// A string is a type or a Python expression; any other value is a constexpr itself. With `"run": {"grid": [2, 1, 1],
+/// "elements": 8192, "lengths": {"x_ptr": 100}, "scalars": {"n": 100}, "warnings": true, "triton": "3.9.0"}` (each may be
+/// left out) the kernel is also run on drawn inputs, and with `"ttir": "k.ttir"` Triton's own IR of it beside it.
 ///
 /// # Errors
 /// U001 says what is wrong with the line.
@@ -77,8 +89,10 @@ pub fn request(line: &str) -> Result<Request> {
     let refuse = |what: String| Box::new(Diagnostic::new(&codes::USAGE, format!("{what}: {line}")));
     let value: Value = serde_json::from_str(line).map_err(|error| refuse(format!("a request is no JSON ({error})")))?;
     let Value::Object(fields) = value else { return Err(refuse("a request is no JSON object".to_owned())) };
-    if let Some(other) = fields.keys().find(|key| !["file", "entry", "args", "program", "id"].contains(&key.as_str())) {
-        return Err(refuse(format!("a request has file, entry, args, program and id, not `{other}`")));
+    if let Some(other) =
+        fields.keys().find(|key| !["file", "entry", "args", "program", "run", "ttir", "id"].contains(&key.as_str()))
+    {
+        return Err(refuse(format!("a request has file, entry, args, program, run, ttir and id, not `{other}`")));
     }
     let file = fields.get("file").and_then(Value::as_str).ok_or_else(|| refuse("a request names no `file`".to_owned()))?;
     let nothing = Map::new();
@@ -96,7 +110,45 @@ pub fn request(line: &str) -> Result<Request> {
     });
     let entry = fields.get("entry").and_then(Value::as_str).map(str::to_owned);
     let program = fields.get("program").and_then(Value::as_bool).unwrap_or(false);
-    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()?, program })
+    let run = fields.get("run").map(|value| draw(value).map_err(refuse)).transpose()?;
+    let ttir = fields.get("ttir").and_then(Value::as_str).map(PathBuf::from);
+    Ok(Request { file: PathBuf::from(file), entry, args: args.collect::<Result<_>>()?, program, run, ttir })
+}
+
+/// How to run. The error is a phrase.
+fn draw(value: &Value) -> std::result::Result<Draw, String> {
+    let Value::Object(fields) = value else { return Err("`run` is no JSON object".to_owned()) };
+    let mut draw = Draw::default();
+    for (key, value) in fields {
+        let wrong = || format!("`{key}` of `run` is not what it must be");
+        let numbers = || value.as_object().ok_or_else(wrong);
+        let size = |value: &Value| value.as_u64().filter(|n| *n <= MOST_ELEMENTS).map(|n| n as usize).ok_or_else(wrong);
+        match key.as_str() {
+            "grid" => {
+                let sizes = value.as_array().filter(|sizes| sizes.len() == 3).ok_or_else(wrong)?;
+                let mut grid = [1; 3];
+                for (axis, size) in grid.iter_mut().zip(sizes) {
+                    *axis = size.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(wrong)?;
+                }
+                draw.grid = Some(grid);
+            }
+            "elements" => draw.elements = size(value)?,
+            "lengths" => {
+                for (name, value) in numbers()? {
+                    draw.lengths.insert(name.clone(), size(value)?);
+                }
+            }
+            "scalars" => {
+                for (name, value) in numbers()? {
+                    draw.scalars.insert(name.clone(), value.as_f64().ok_or_else(wrong)?);
+                }
+            }
+            "warnings" => draw.warnings = value.as_bool().ok_or_else(wrong)?,
+            "triton" => draw.triton = value.as_str().and_then(Version::of).ok_or_else(wrong)?,
+            _ => return Err(format!("`run` has grid, elements, lengths, scalars, warnings and triton, not `{key}`")),
+        }
+    }
+    Ok(draw)
 }
 
 fn constant(value: &Value) -> Option<Constant> {
@@ -136,6 +188,41 @@ fn program(kernel: &Verified<Kernel>) -> Value {
     }
 }
 
+/// What a kernel does on drawn inputs: the code and message of a fault, the findings.
+fn drawn(kernel: &Verified<Kernel>, draw: &Draw) -> Value {
+    let told = |d: &Diagnostic| {
+        let mut told = answer::<()>("", &Err(Box::new(d.clone())));
+        if let Value::Object(fields) = &mut told {
+            fields.remove("kernel");
+            fields.remove("ok");
+        }
+        told
+    };
+    match catch_unwind(AssertUnwindSafe(|| drawn::run(kernel, drawn::launch(kernel, draw), draw))) {
+        Ok(Ok(outcome)) => json!({
+            "ended": outcome.memory.is_some(),
+            "fault": outcome.fault.as_deref().map(told),
+            "findings": outcome.findings.iter().map(told).collect::<Vec<_>>(),
+        }),
+        Ok(Err(error)) => json!({"ended": false, "fault": told(&error), "findings": []}),
+        Err(_) => json!({"ended": false, "fault": {"code": codes::INTERNAL.id, "message": "running it panics"}, "findings": []}),
+    }
+}
+
+/// Whether Triton's own IR of a kernel does the same.
+fn beside(kernel: &Verified<Kernel>, ttir: &Path, draw: &Draw) -> Value {
+    let theirs = match compiled::read(ttir) {
+        Ok(theirs) => theirs,
+        Err(error) => return json!({"verdict": "not read", "code": error.code.id, "message": error.message}),
+    };
+    match catch_unwind(AssertUnwindSafe(|| doors::compare(kernel, &theirs, draw))) {
+        Ok(Verdict::Same(fault)) => json!({"verdict": "same", "fault": fault}),
+        Ok(Verdict::Endless(limit)) => json!({"verdict": "endless", "limit": limit}),
+        Ok(Verdict::Differ(how)) => json!({"verdict": "differ", "how": how}),
+        Err(_) => json!({"verdict": "differ", "how": codes::INTERNAL.id}),
+    }
+}
+
 /// Answers one line of a batch; an `id` of the request stands in the answer.
 pub fn answer_line(lowerer: &mut Lowerer, line: &str) -> Value {
     let mut answered = match request(line) {
@@ -144,6 +231,12 @@ pub fn answer_line(lowerer: &mut Lowerer, line: &str) -> Value {
             let mut answered = answer(&kernel, &outcome);
             if let (true, Ok(lowered)) = (request.program, &outcome) {
                 answered["program"] = program(lowered);
+            }
+            if let (Some(draw), None, Ok(lowered)) = (&request.run, &request.ttir, &outcome) {
+                answered["run"] = drawn(lowered, draw);
+            }
+            if let (Some(ttir), Ok(lowered)) = (&request.ttir, &outcome) {
+                answered["doors"] = beside(lowered, ttir, request.run.as_ref().unwrap_or(&Draw::default()));
             }
             answered
         }
@@ -180,6 +273,10 @@ mod tests {
             (r#"{"file": "k.py", "kernel": 1}"#, "not `kernel`"),
             (r#"{"file": "k.py", "args": {"x": {}}}"#, "`x` is no constexpr"),
             (r#"{"file": "k.py", "args": {"x": "*f"}}"#, "S001"),
+            (r#"{"file": "k.py", "run": {"grid": [1, 2]}}"#, "`grid` of `run`"),
+            (r#"{"file": "k.py", "run": {"lengths": {"x": 99999999999}}}"#, "`lengths` of `run`"),
+            (r#"{"file": "k.py", "run": {"triton": "3"}}"#, "`triton` of `run`"),
+            (r#"{"file": "k.py", "run": {"size": 3}}"#, "not `size`"),
             (r#"{"file": "there/is/none.py", "id": 7}"#, "U002"),
         ] {
             let answer = answer_line(&mut lowerer, line);
@@ -208,6 +305,23 @@ mod tests {
             path.display().to_string()
         );
         assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "program": true}));
+        let line = format!(
+            r#"{{"file": {:?}, "entry": "k", "args": {{"x": "*f32", "n": "f32"}}, "run": {{"grid": [1, 1, 1], "lengths": {{"x": 1}}}}}}"#,
+            path.display().to_string()
+        );
+        let ran = json!({"ended": true, "fault": null, "findings": []});
+        assert_eq!(answer_line(&mut lowerer, &line), json!({"kernel": "k", "ok": true, "run": ran}));
+        assert_eq!(answer_line(&mut lowerer, &line.replace("[1, 1, 1]", "[2, 1, 1]"))["run"]["fault"]["code"], "A008");
+        let ttir = folder.path().join("k.ttir");
+        let own =
+            answer_line(&mut lowerer, &line.replace(r#""run""#, &format!(r#""ttir": {:?}, "run""#, ttir.display().to_string())));
+        assert_eq!(own["doors"]["verdict"], "not read");
+        let text = "tt.func public @k(%x: !tt.ptr<f32>, %n: f32) {\n  %v = tt.load %x : !tt.ptr<f32>\n  %w = arith.addf %v, %n : f32\n  \
+                    tt.store %x, %w : !tt.ptr<f32>\n  tt.return\n}\n";
+        std::fs::write(&ttir, text).unwrap();
+        let own =
+            answer_line(&mut lowerer, &line.replace(r#""run""#, &format!(r#""ttir": {:?}, "run""#, ttir.display().to_string())));
+        assert_eq!(own["doors"], json!({"verdict": "same", "fault": null}));
         let bad = ask(&mut lowerer, "bad", r#""x": "*f32""#);
         assert_eq!((&bad["line"], &bad["ok"]), (&json!(10), &json!(false)), "{bad}");
         assert_eq!(ask(&mut lowerer, "none", "")["code"], "K004");

@@ -6,6 +6,8 @@
 
 pub mod compiled;
 mod data;
+pub mod doors;
+pub mod drawn;
 pub mod emulate;
 mod judge;
 mod load;

@@ -387,10 +387,10 @@ impl Convert {
                                 }
                                 // `{x=}` writes its own text before the value. (A text among the values loses its quotes.)
                                 if let Some(debug) = &e.debug_text {
-                                    let py::Expr::Name(name) = &*e.expression else {
+                                    let Some(name) = dotted(&e.expression) else {
                                         return ExprKind::Other("f-string with a format");
                                     };
-                                    let text = format!("{}{}{}", debug.leading(), name.id, debug.trailing());
+                                    let text = format!("{}{name}{}", debug.leading(), debug.trailing());
                                     parts.push(FStringPart::Literal(text));
                                 }
                                 parts.push(FStringPart::Expr(self.expression(&e.expression)));
@@ -401,6 +401,15 @@ impl Convert {
             }
         }
         ExprKind::FString(parts)
+    }
+}
+
+/// A name with attributes as it is written.
+fn dotted(expr: &py::Expr) -> Option<String> {
+    match expr {
+        py::Expr::Name(name) => Some(name.id.to_string()),
+        py::Expr::Attribute(attribute) => Some(format!("{}.{}", dotted(&attribute.value)?, attribute.attr)),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::{Storage, npy};
+use super::{Storage, eight};
 use crate::dtype::DType;
 
 /// The lanes of `bytes`; a rest that is no whole element is left out. A bool is true where its byte is not 0.
@@ -15,8 +15,9 @@ pub fn from_le_bytes(dtype: DType, bytes: &[u8]) -> Storage {
         DType::F64 => Storage::F64(lanes(bytes, f64::from_le_bytes)),
         DType::F16 => Storage::F32(lanes(bytes, |b| f16::from_le_bytes(b).to_f32())),
         DType::BF16 => Storage::F32(lanes(bytes, |b| bf16::from_le_bytes(b).to_f32())),
-        DType::F8E4M3 => Storage::F32(bytes.iter().map(|&b| npy::e4m3(b)).collect()),
-        DType::F8E5M2 => Storage::F32(bytes.iter().map(|&b| npy::e5m2(b)).collect()),
+        DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => {
+            Storage::F32(bytes.iter().map(|&b| eight::value(dtype, b)).collect())
+        }
         DType::I64 => Storage::I64(lanes(bytes, i64::from_le_bytes)),
         DType::U64 => Storage::I64(lanes(bytes, |b| u64::from_le_bytes(b) as i64)),
         DType::I32 => Storage::I64(lanes(bytes, |b| i64::from(i32::from_le_bytes(b)))),

@@ -1,6 +1,7 @@
 //! Dense host tensors, by carrier, loops over their lanes ([`strided`]), the bytes of lanes ([`lanes`]), and the files
 //! that hold them ([`npy`], [`stored`]).
 
+pub mod eight;
 pub mod lanes;
 pub mod npy;
 pub mod stored;

@@ -11,7 +11,7 @@
 //!
 //! Not read: structured and object arrays, strings, dates, complex numbers, long doubles.
 
-use super::{Storage, Tensor};
+use super::{Storage, Tensor, eight};
 use crate::dtype::DType;
 use crate::shape::{self, Shape, numel};
 
@@ -58,8 +58,7 @@ pub fn read(bytes: &[u8], expected: DType) -> Result<Tensor, String> {
         DType::F32 => floats(&|b| f32::from_bits(half_word(b))),
         DType::F16 => floats(&|b| half::f16::from_bits(word(b)).to_f32()),
         DType::BF16 => floats(&|b| half::bf16::from_bits(word(b)).to_f32()),
-        DType::F8E4M3 => floats(&|b| e4m3(b[0])),
-        DType::F8E5M2 => floats(&|b| e5m2(b[0])),
+        DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => floats(&|b| eight::value(found, b[0])),
         DType::I64 | DType::U64 => integers(&i64::from_le_bytes),
         DType::I32 => integers(&|b| i64::from(half_word(b) as i32)),
         DType::I16 => integers(&|b| i64::from(word(b) as i16)),
@@ -84,7 +83,7 @@ pub fn stored_dtype(bytes: &[u8]) -> Result<DType, String> {
 pub fn write(tensor: &Tensor) -> Vec<u8> {
     let descr = match tensor.dtype() {
         DType::F64 => "<f8",
-        DType::F32 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => "<f4",
+        DType::F32 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => "<f4",
         DType::F16 => "<f2",
         DType::I64 => "<i8",
         DType::I32 => "<i4",
@@ -141,7 +140,7 @@ fn dtype(kind: &str, expected: DType) -> Option<DType> {
 }
 
 fn numpy_lacks(dtype: DType) -> bool {
-    matches!(dtype, DType::BF16 | DType::F8E4M3 | DType::F8E5M2)
+    dtype == DType::BF16 || dtype.is_fp8()
 }
 
 /// float32 elements as those of a type that numpy lacks, when it has each of them.
@@ -155,27 +154,6 @@ fn narrowed(tensor: Tensor, expected: DType) -> Result<Tensor, String> {
     }
     let shape = Shape::from_slice(tensor.shape());
     Ok(Tensor::new(expected, shape, tensor.into_storage()))
-}
-
-/// The high byte of a half.
-pub fn e5m2(bits: u8) -> f32 {
-    half::f16::from_bits(u16::from(bits) << 8).to_f32()
-}
-
-/// The byte of a number that e4m3 represents; of any other, of NaN.
-pub fn e4m3_bits(value: f32) -> u8 {
-    (0..=u8::MAX).find(|&bits| e4m3(bits).to_bits() == value.to_bits()).unwrap_or(0x7f)
-}
-
-/// 1 sign, 4 exponent (bias 7), 3 fraction bits; no infinities.
-pub fn e4m3(bits: u8) -> f32 {
-    let (exponent, fraction) = (i32::from(bits >> 3 & 15), f32::from(bits & 7) / 8.0);
-    let magnitude = match (exponent, bits & 7) {
-        (15, 7) => f32::NAN,
-        (0, _) => fraction * (-6f32).exp2(),
-        (e, _) => (1.0 + fraction) * ((e - 7) as f32).exp2(),
-    };
-    if bits & 128 == 0 { magnitude } else { -magnitude }
 }
 
 /// Where each element, by its place in row-major order, lies in the file.

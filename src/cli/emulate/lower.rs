@@ -31,7 +31,7 @@ pub fn one(args: &EmulateArgs) -> Outcome {
         specs.push((name, signature::argument(&text).map_err(|d| vec![*d])?));
     }
     let file = args.kernel.clone().ok_or_else(|| vec![options::usage("no kernel file is named")])?;
-    let request = Request { file, entry: args.entry.clone(), args: specs, program: false };
+    let request = Request { file, entry: args.entry.clone(), args: specs, program: false, run: None, ttir: None };
     let (name, outcome) = Lowerer::default().lower(&request);
     let text = match (&args.dump, &outcome) {
         (None, _) => format!("{}\n", lower::answer(&name, &outcome)),

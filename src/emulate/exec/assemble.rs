@@ -26,7 +26,7 @@ fn float_bits(elem: Elem, value: f64) -> Option<u64> {
         Elem::F32 => Some((value as f32).to_bits().into()),
         Elem::F16 => Some(half::f16::from_f64(value).to_bits().into()),
         Elem::BF16 => Some(half::bf16::from_f64(value).to_bits().into()),
-        Elem::F8E4M3 | Elem::F8E5M2 => None,
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => None,
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => None,
     }
 }
@@ -38,7 +38,7 @@ pub fn float_of(elem: Elem, bits: u64) -> Option<f64> {
         Elem::F32 => Some(f32::from_bits(bits as u32).into()),
         Elem::F16 => Some(half::f16::from_bits(bits as u16).to_f64()),
         Elem::BF16 => Some(half::bf16::from_bits(bits as u16).to_f64()),
-        Elem::F8E4M3 | Elem::F8E5M2 => None,
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => None,
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => None,
     }
 }

@@ -18,6 +18,9 @@ use crate::emulate::value::{Cell, taint};
 use crate::kernel::ir::{AtomicOp, Elem, MemoryOrder};
 use crate::source::Span;
 
+/// Phases of a program that is run again begin here, later than any of its first run.
+const AGAIN: u32 = 1 << 31;
+
 /// How the running program gets along with the others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Talk {
@@ -48,9 +51,10 @@ pub struct LookedAt {
 }
 
 impl Talk {
-    /// A program begins.
-    pub fn start(&mut self) {
-        *self = Talk { phase: 1, changes: self.changes, seen: self.changes, may_wait: self.may_wait, ..Talk::default() };
+    /// A program begins; `again` where it is run once more, and what its lanes did the first time is marked still.
+    pub fn start(&mut self, again: bool) {
+        let phase = if again { AGAIN } else { 1 };
+        *self = Talk { phase, changes: self.changes, seen: self.changes, may_wait: self.may_wait, ..Talk::default() };
     }
 }
 

@@ -175,7 +175,7 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F32 => i64::from((x as f32).to_bits() as i32),
             Elem::F16 => i64::from(half::f16::from_f64(x).to_bits() as i16),
             Elem::BF16 => i64::from(half::bf16::from_f64(x).to_bits() as i16),
-            Elem::F8E4M3 | Elem::F8E5M2 => i64::from(eight::bits(from, x as f32) as i8),
+            Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => i64::from(eight::bits(from, x as f32) as i8),
             Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
                 unreachable!("invariant: bits are taken of floats")
             }
@@ -187,7 +187,7 @@ fn bitcast(from: Elem, to: Elem, a: &Cell) -> Result<Cell, &'static str> {
             Elem::F32 => f32::from_bits(x as u32).into(),
             Elem::F16 => half::f16::from_bits(x as u16).to_f64(),
             Elem::BF16 => half::bf16::from_bits(x as u16).to_f64(),
-            Elem::F8E4M3 | Elem::F8E5M2 => eight::value(to, x as u8).into(),
+            Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => eight::value(to, x as u8).into(),
             Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
                 unreachable!("invariant: bits become floats")
             }

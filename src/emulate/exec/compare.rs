@@ -190,7 +190,7 @@ pub fn select(condition: &Cell, a: &Cell, b: &Cell, elem: Elem, pool: &mut Pool)
             choose(&c, &side_f64(a, &layout), &side_f64(b, &layout), &mut out);
             Cell::Floats(FloatBlock { layout, lanes: Floats::F64(Arc::new(out)), taints })
         }
-        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 => {
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz | Elem::F16 | Elem::BF16 | Elem::F32 => {
             let mut out = pool.f32(n);
             choose(&c, &side_f32(a, &layout), &side_f32(b, &layout), &mut out);
             Cell::Floats(FloatBlock { layout, lanes: Floats::F32(Arc::new(out)), taints })

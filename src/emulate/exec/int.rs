@@ -177,7 +177,9 @@ fn normalised(op: IntBinary, elem: Elem, a: &Cell, b: &Cell, pool: &mut Pool) ->
     let Some(layout) = common_layout(&[a, b]) else {
         let (x, y) = (scalar(a), scalar(b));
         let (value, flag) = lane(op, elem, x.value, y.value);
-        return Cell::Int(Scalar { value, taint: ((x.taint | y.taint) & keep) | flag });
+        // A truth value is no bits to be hashed: it is as in a mask, whose lane it may become.
+        let taint = if elem == Elem::I1 { mask::united(op, x, y) } else { (x.taint | y.taint) & keep };
+        return Cell::Int(Scalar { value, taint: taint | flag });
     };
     let mut out = pool.i64(layout.stored());
     let (left, right) = (side(a, &layout), side(b, &layout));
@@ -338,6 +340,19 @@ mod tests {
                 let Cell::Mask(block) = &lanes else { panic!("{lanes:?}") };
                 assert_eq!(i64::from(block.values()[0]), scalar(&one).value, "{op:?} {x} {y}");
                 assert_eq!(lanes.taints().as_ref().map_or(0, |t| t[0]), one.scalar_taint(), "{op:?} {x} {y}");
+            }
+        }
+        // Flags, too: a wrapped number that a comparison looked at stays one, and what decides by itself hides it.
+        for op in ops {
+            for (x, y, flag) in [(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1), (0, 1, 0), (1, 0, 0)] {
+                let (a, b) = (if flag == 1 { taint::WRAPPED } else { 0 }, if flag == 1 { 0 } else { taint::WRAPPED });
+                let seal = |flag: u8| taint::seal(vec![flag; 2]);
+                let masks =
+                    [(x, a), (y, b)].map(|(v, flag)| Cell::Mask(MaskBlock::dense(Layout::line(2), vec![v; 2], seal(flag))));
+                let ones = [(x, a), (y, b)].map(|(v, flag)| Cell::Int(Scalar { value: v.into(), taint: flag }));
+                let lanes = binary(op, Elem::I1, &masks[0], &masks[1], pool);
+                let one = binary(op, Elem::I1, &ones[0], &ones[1], pool);
+                assert_eq!(lanes.taints().as_ref().map_or(0, |t| t[0]), one.scalar_taint(), "{op:?} {x} {y} {flag}");
             }
         }
         let by_zero = binary(DivU, Elem::I1, &Cell::Mask(MaskBlock::range(2, 0, 1)), &Cell::int(0), pool);

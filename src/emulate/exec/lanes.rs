@@ -179,7 +179,17 @@ impl Machine<'_> {
         let scalar_taint = taints.as_ref().map_or(0, |t| t[0]);
         let taints = taints.and_then(taint::seal);
         Ok(match (elem, &other) {
-            (Elem::F8E4M3 | Elem::F8E5M2 | Elem::F16 | Elem::BF16 | Elem::F32 | Elem::F64, _) => {
+            (
+                Elem::F8E4M3
+                | Elem::F8E5M2
+                | Elem::F8E4M3Fnuz
+                | Elem::F8E5M2Fnuz
+                | Elem::F16
+                | Elem::BF16
+                | Elem::F32
+                | Elem::F64,
+                _,
+            ) => {
                 let value = |lane: usize| match (elements[lane], &other) {
                     (Some(NOWHERE), _) => 0.0,
                     (Some(element), _) => lanes.get_f64(element),

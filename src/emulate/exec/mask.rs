@@ -2,8 +2,23 @@
 
 use super::elementwise::{common_layout, reorder, united_taints};
 use super::int::{lane, scalar};
-use crate::emulate::value::{Cell, MaskBlock, MaskLanes, taint};
+use crate::emulate::value::{Cell, MaskBlock, MaskLanes, Scalar, taint};
 use crate::kernel::ir::{Elem, IntBinary};
+
+/// The clean value that decides a result by itself.
+fn decisive(op: IntBinary) -> Option<u8> {
+    match op {
+        IntBinary::And => Some(0),
+        IntBinary::Or => Some(1),
+        _ => None,
+    }
+}
+
+/// The flags of an operation on two truth values, its own aside.
+pub fn united(op: IntBinary, x: Scalar<i64>, y: Scalar<i64>) -> u8 {
+    let decides = |s: Scalar<i64>| s.taint == 0 && decisive(op) == Some((s.value & 1) as u8);
+    if decides(x) || decides(y) { 0 } else { x.taint | y.taint }
+}
 
 /// Operations on masks. In `and` and `or` a clean lane that decides the result by itself (`false and _`,
 /// `true or _`) hides the other operand's taint.
@@ -25,11 +40,11 @@ pub fn binary(op: IntBinary, a: &Cell, b: &Cell) -> Cell {
     };
     let (x, y) = (side(a), side(b));
     let clean = a.taints().is_none() && b.taints().is_none() && a.scalar_taint() == 0 && b.scalar_taint() == 0;
-    // The clean value that decides the result by itself; what else an operation does to its lanes.
-    let (decisive, bits): (Option<u8>, fn(u8, u8) -> u8) = match op {
-        IntBinary::And => (Some(0), |x, y| x & y),
-        IntBinary::Or => (Some(1), |x, y| x | y),
-        IntBinary::Xor => (None, |x, y| x ^ y),
+    let decisive = decisive(op);
+    let bits: fn(u8, u8) -> u8 = match op {
+        IntBinary::And => |x, y| x & y,
+        IntBinary::Or => |x, y| x | y,
+        IntBinary::Xor => |x, y| x ^ y,
         IntBinary::Add
         | IntBinary::Sub
         | IntBinary::Mul

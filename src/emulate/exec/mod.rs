@@ -229,7 +229,7 @@ impl<'l> Machine<'l> {
         self.state.pc = self.tape.entry;
         self.state.fuel = self.launch.fuel;
         self.scratch.new_program();
-        self.talk.start();
+        self.talk.start(self.explain);
         self.clock = crate::emulate::ptx::Clock::default();
         Ok(())
     }

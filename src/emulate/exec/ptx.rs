@@ -80,7 +80,7 @@ fn bits_of(cell: &Cell, elem: Elem) -> Vec<u64> {
         match elem {
             Elem::F16 => half::f16::from_f32(x).to_bits().into(),
             Elem::BF16 => half::bf16::from_f32(x).to_bits().into(),
-            Elem::F8E4M3 | Elem::F8E5M2 => eight::bits(elem, x).into(),
+            Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => eight::bits(elem, x).into(),
             _ => x.to_bits().into(),
         }
     };
@@ -104,7 +104,7 @@ fn of_bits(bits: &[u64], elem: Elem) -> Cell {
         Elem::F32 => floats(&|b| f32::from_bits(b as u32)),
         Elem::F16 => floats(&|b| half::f16::from_bits(b as u16).to_f32()),
         Elem::BF16 => floats(&|b| half::bf16::from_bits(b as u16).to_f32()),
-        Elem::F8E4M3 | Elem::F8E5M2 => floats(&|b| eight::value(elem, b as u8)),
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => floats(&|b| eight::value(elem, b as u8)),
         Elem::I1 => Cell::Mask(MaskBlock::dense(layout, bits.iter().map(|&b| (b & 1) as u8).collect(), None)),
         Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => {
             Cell::Ints(IntBlock::dense(layout, bits.iter().map(|&b| wrap(b as i64, elem)).collect(), None))

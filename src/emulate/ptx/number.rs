@@ -116,7 +116,7 @@ pub fn format(ty: Ty) -> Option<FloatFormat> {
         Ty::Tf32 => DType::F32.format().map(|f| FloatFormat { digits: 11, ..f }),
         Ty::E4M3x2 => DType::F8E4M3.format(),
         Ty::E5M2x2 => DType::F8E5M2.format(),
-        Ty::E2M1x2 => Some(FloatFormat { digits: 2, min_exponent: 0, max: 6.0, infinite: false }),
+        Ty::E2M1x2 => Some(FloatFormat { digits: 2, min_exponent: 0, max: 6.0, infinite: false, signed_zero: true }),
         Ty::Pred | Ty::B(_) | Ty::U(_) | Ty::S(_) | Ty::F16x2 | Ty::BF16x2 => None,
     }
 }

@@ -39,7 +39,7 @@ impl Shadow {
         }
         let spread = self.products(dot, [*a, *b], [&x, &y]);
         let unit = match (dot.elem, dot.acc_elem) {
-            (Elem::F8E4M3 | Elem::F8E5M2, _) => EIGHT_BIT_UNIT,
+            (Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz, _) => EIGHT_BIT_UNIT,
             (_, acc) if acc.is_float() => unit(acc),
             _ => 0.0,
         };

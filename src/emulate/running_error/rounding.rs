@@ -9,8 +9,8 @@ pub fn unit(elem: Elem) -> f64 {
         Elem::F64 => 53,
         Elem::F16 => 11,
         Elem::BF16 => 8,
-        Elem::F8E4M3 => 4,
-        Elem::F8E5M2 => 3,
+        Elem::F8E4M3 | Elem::F8E4M3Fnuz => 4,
+        Elem::F8E5M2 | Elem::F8E5M2Fnuz => 3,
         _ => 24,
     };
     f64::from(-digits).exp2()

@@ -6,6 +6,8 @@
 //! address may come from any parameter, and from memory that no parameter names.
 
 use crate::kernel::ir::{CastKind, Elem, Inst, InstKind, Kernel, Region, Terminator, Value};
+use crate::kernel::walk;
+use crate::source::Span;
 
 /// A pointer whose element type is not its memory's.
 const CAST: u128 = 1 << 127;
@@ -78,6 +80,34 @@ impl Uses {
 }
 
 pub fn uses(kernel: &Kernel) -> Uses {
+    let flow = flow(kernel);
+    let cast = flow.sets.iter().map(|set| set & CAST != 0).collect();
+    Uses { cast, ..flow.uses }
+}
+
+/// Where a kernel stores through a parameter, or changes what lies there at once: each place once, in the order of the
+/// text.
+pub fn stored_at(kernel: &Kernel, param: usize) -> Vec<Span> {
+    let flow = flow(kernel);
+    let mut found = Vec::new();
+    for block in &kernel.blocks {
+        walk::each_inst(&block.insts, &mut |inst| match &inst.kind {
+            InstKind::Store { ptr, value: _, mask: _ }
+            | InstKind::AtomicRmw { op: _, order: _, scope: _, ptr, value: _, mask: _ }
+            | InstKind::AtomicCas { order: _, scope: _, ptr, expected: _, value: _ }
+                if flow.sets[ptr.0 as usize] >> param.min(LAST) & 1 != 0 =>
+            {
+                found.push(inst.span);
+            }
+            _ => {}
+        });
+    }
+    found.sort_unstable_by_key(|span| (span.start, span.end));
+    found.dedup();
+    found
+}
+
+fn flow(kernel: &Kernel) -> Flow {
     let mut flow = Flow {
         sets: vec![0; kernel.values.len()],
         every: 0,
@@ -105,8 +135,7 @@ pub fn uses(kernel: &Kernel) -> Uses {
             }
         }
     }
-    let cast = flow.sets.iter().map(|set| set & CAST != 0).collect();
-    Uses { cast, ..flow.uses }
+    flow
 }
 
 struct Flow {

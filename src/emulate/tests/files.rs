@@ -12,6 +12,7 @@
 //! `# value: NAME v v v*n …` (files that pass) says what a buffer holds afterwards.
 //! `# warns: CODE` (there) is a warning that is right.
 //! The line that a message points at ends with `#~ CODE`; a line that is only that stands for a message without a place.
+//! `# target: NAME` (files of the language) says which compiler is meant;
 //! `# fuel: N`, `# memory: N` set limits; `# otherwise: CODE` says what finds the fault when its own check is
 //! off, which without this line nothing does. Bless with UPDATE_EXPECT=1.
 
@@ -51,7 +52,10 @@ fn case(path: &Path) -> Case {
     };
     let request = &lines("compile")[0];
     let kernel = match path.parent().is_some_and(|folder| folder.ends_with("language")) {
-        true => beside(path, request),
+        true => {
+            let target = lines("target").pop().map(|name| crate::target::Target::find(&name).unwrap());
+            beside(path, request, target)
+        }
         false => kernel(name, &text, request),
     };
     let kernel = kernel.unwrap_or_else(|error| panic!("{}", render(&error, false)));
@@ -336,6 +340,7 @@ fn the_accesses_of_a_kernel_fault_as_it_does() {
         branch: A005 A005
         in_an_address: A009 A009
         used: A009 -
+        mask_of_a_scalar: A011 A011
         offset: A011 A011
         two_axes: A011 A011
         offsets_wrap_around: A013 -

@@ -3,7 +3,6 @@
 
 mod blocks;
 mod cancel;
-mod doors;
 mod files;
 mod precision;
 mod library;
@@ -55,8 +54,9 @@ pub fn kernel(name: &str, text: &str, request: &str) -> diag::Result<Verified<Ke
 }
 
 /// The same for a file that imports others beside it.
-pub fn beside(path: &Path, request: &str) -> diag::Result<Verified<Kernel>> {
+pub fn beside(path: &Path, request: &str, target: Option<&crate::target::Target>) -> diag::Result<Verified<Kernel>> {
     let (entry, spec) = specialization(request);
+    let spec = Specialization { target: crate::kernel::Target::of(target), ..spec };
     crate::kernel::compile_sources(&mut Sources::open(path, None)?, entry, &spec)
 }
 

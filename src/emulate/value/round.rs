@@ -3,6 +3,7 @@
 //! A conversion to 8 bits saturates, as `cvt.satfinite` does: what is too large, infinity too, becomes the largest
 //! number; NaN stays.
 
+use super::eight;
 use crate::dtype::DType;
 use crate::kernel::ir::Elem;
 
@@ -13,14 +14,14 @@ pub fn round_f32(elem: Elem, value: f32) -> f32 {
         Elem::F16 => half::f16::from_f32(value).to_f32(),
         Elem::BF16 => half::bf16::from_f32(value).to_f32(),
         Elem::F32 | Elem::F64 => value,
-        Elem::F8E4M3 | Elem::F8E5M2 => round_eight(elem, value.into()) as f32,
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => round_eight(elem, value.into()) as f32,
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
     }
 }
 
 /// Rounds every lane; does nothing for f32.
 pub fn round_lanes(elem: Elem, lanes: &mut [f32]) {
-    if matches!(elem, Elem::F16 | Elem::BF16 | Elem::F8E4M3 | Elem::F8E5M2) {
+    if elem.is_fp8() || matches!(elem, Elem::F16 | Elem::BF16) {
         lanes.iter_mut().for_each(|lane| *lane = round_f32(elem, *lane));
     }
 }
@@ -32,15 +33,14 @@ pub fn round_scalar(elem: Elem, value: f64) -> f64 {
         Elem::F16 => DType::F16.round(value),
         Elem::BF16 => DType::BF16.round(value),
         Elem::F32 => f64::from(value as f32),
-        Elem::F8E4M3 | Elem::F8E5M2 => round_eight(elem, value),
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => round_eight(elem, value),
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
     }
 }
 
 /// The nearest value of an 8-bit float type.
 fn round_eight(elem: Elem, value: f64) -> f64 {
-    let dtype = if elem == Elem::F8E4M3 { DType::F8E4M3 } else { DType::F8E5M2 };
-    let Some(format) = dtype.format() else { return value };
+    let Some(format) = eight::dtype(elem).format() else { return value };
     if value.is_nan() { value } else { format.round(value.clamp(-format.max, format.max)) }
 }
 
@@ -51,8 +51,7 @@ pub fn toward_zero(elem: Elem, value: f64) -> f64 {
         Elem::F32 => DType::F32,
         Elem::F16 => DType::F16,
         Elem::BF16 => DType::BF16,
-        Elem::F8E4M3 => DType::F8E4M3,
-        Elem::F8E5M2 => DType::F8E5M2,
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => eight::dtype(elem),
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => no_float(elem),
     };
     match dtype.format() {

@@ -91,7 +91,7 @@ fn typed(proto: &TensorProto, dtype: DType) -> Storage {
         DType::F64 => Storage::F64(proto.double_data.clone()),
         DType::F16 => Storage::F32(narrow().map(|&b| f16::from_bits(b as u16).to_f32()).collect()),
         DType::BF16 => Storage::F32(narrow().map(|&b| bf16::from_bits(b as u16).to_f32()).collect()),
-        DType::F8E4M3 | DType::F8E5M2 => Storage::F32(Vec::new()),
+        DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Storage::F32(Vec::new()),
         DType::I64 => Storage::I64(proto.int64_data.clone()),
         DType::U64 | DType::U32 => Storage::I64(proto.uint64_data.iter().map(|&v| v as i64).collect()),
         DType::I32 => Storage::I64(narrow().map(|&v| i64::from(v)).collect()),
@@ -113,7 +113,7 @@ fn raw(bytes: &[u8], dtype: DType, count: usize) -> Result<Storage, TensorError>
         ));
     }
     Ok(match dtype {
-        DType::F8E4M3 | DType::F8E5M2 => Storage::F32(Vec::new()),
+        DType::F8E4M3 | DType::F8E5M2 | DType::F8E4M3Fnuz | DType::F8E5M2Fnuz => Storage::F32(Vec::new()),
         offered => lanes::from_le_bytes(offered, bytes),
     })
 }

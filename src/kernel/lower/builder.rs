@@ -226,7 +226,7 @@ pub fn literal_of(value: f64, elem: Elem) -> Literal {
         Elem::F16 => Literal::Float(crate::dtype::DType::F16.round(value)),
         Elem::BF16 => Literal::Float(crate::dtype::DType::BF16.round(value)),
         // fp8 literals are made as f32 and converted by an instruction, as Triton does.
-        Elem::F8E4M3 | Elem::F8E5M2 => Literal::Float(f64::from(value as f32)),
+        Elem::F8E4M3 | Elem::F8E5M2 | Elem::F8E4M3Fnuz | Elem::F8E5M2Fnuz => Literal::Float(f64::from(value as f32)),
         Elem::I1 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 | Elem::Ptr(_) => Literal::Int(value as i64),
     }
 }

@@ -29,6 +29,10 @@ pub struct Args<'a> {
 /// Calls nested deeper than this are refused.
 const MAX_CALLS: usize = 64;
 
+/// Arguments that Triton had before 3.2, by function, and what stands for them.
+const GONE: &[(&str, &str, &str)] =
+    &[("dot", "trans_a", "`tl.dot(tl.trans(a), b)`"), ("dot", "trans_b", "`tl.dot(a, tl.trans(b))`")];
+
 impl<'a> Args<'a> {
     /// An argument that was given and is not None.
     pub fn given(&self, param: &str) -> Option<&Arg<'a>> {
@@ -125,6 +129,11 @@ impl<'a> Lower<'a, '_> {
                 if builtin.params.iter().any(|p| p.strip_prefix('*') == Some(name)) {
                     args.rest.push(arg);
                     continue;
+                }
+                if let Some((_, _, instead)) = GONE.iter().find(|(of, gone, _)| (*of, *gone) == (builtin.name, name)) {
+                    let mut diagnostic = self.rejected(arg.span, format!("`{}` has no argument `{name}` any more", builtin.name));
+                    diagnostic.help = Some(format!("write {instead}"));
+                    return Err(diagnostic);
                 }
                 let mut diagnostic = self.unsupported(arg.span, format!("argument `{name}` of `{}`", builtin.name));
                 diagnostic.notes.push(format!("known: {}", builtin.params.join(", ")));
@@ -249,9 +258,11 @@ impl<'a> Lower<'a, '_> {
             "is_fp32" => is(DType::F32),
             "is_fp16" => is(DType::F16),
             "is_bf16" => is(DType::BF16),
-            "is_fp8" => is(DType::F8E4M3) || is(DType::F8E5M2),
+            "is_fp8" => matches!(scalar, Scalar::Num(dtype) if dtype.is_fp8()),
             "is_fp8e4nv" => is(DType::F8E4M3),
             "is_fp8e5" => is(DType::F8E5M2),
+            "is_fp8e4b8" => is(DType::F8E4M3Fnuz),
+            "is_fp8e5b16" => is(DType::F8E5M2Fnuz),
             "is_standard_floating" => is(DType::F64) || is(DType::F32) || is(DType::F16) || is(DType::BF16),
             "is_int8" => is(DType::I8),
             "is_int16" => is(DType::I16),

@@ -15,10 +15,22 @@ impl Lower<'_, '_> {
         self.tensor(value, ty)
     }
 
+    /// Refuses values of a type that the target's compiler lacks; to name the type is no fault.
+    pub fn on_target(&self, span: Span, scalar: Scalar) -> Result<()> {
+        let (Scalar::Num(dtype) | Scalar::Ptr(dtype)) = scalar;
+        if self.target.fnuz || !matches!(dtype, DType::F8E4M3Fnuz | DType::F8E5M2Fnuz) {
+            return Ok(());
+        }
+        let mut diagnostic = self.rejected(span, format!("type {} is not supported on this target", Scalar::Num(dtype)));
+        diagnostic.notes.push("only AMD's compiler has the 8-bit floats fp8e4b8 and fp8e5b16".to_owned());
+        diagnostic.help = Some("take fp8e4nv or fp8e5; or say which target is meant: --target gfx942".to_owned());
+        Err(diagnostic)
+    }
+
     /// A narrower float, rounded towards zero.
     pub fn cast_toward_zero(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
         let Scalar::Num(dtype) = to else { return Err(self.type_error(span, format!("a cast to {to}"))) };
-        if matches!(dtype, DType::F8E4M3 | DType::F8E5M2) {
+        if dtype.is_fp8() {
             return Err(self.unsupported(span, format!("a cast to {to} towards zero")));
         }
         Ok(self.convert(CastKind::FloatTruncZero, tensor, dtype))
@@ -26,6 +38,7 @@ impl Lower<'_, '_> {
 
     /// A value in another element type; numbers are converted, not reinterpreted.
     pub fn cast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
+        self.on_target(span, to)?;
         let (from, to) = match (tensor.ty.scalar, to) {
             (a, b) if a == b => return Ok(tensor.clone()),
             (Scalar::Num(a), Scalar::Num(b)) => (a, b),
@@ -41,10 +54,9 @@ impl Lower<'_, '_> {
             }
         };
         let (a, b) = (Scalar::Num(from).bits(), Scalar::Num(to).bits());
-        let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
         let half = |d: DType| matches!(d, DType::F16 | DType::BF16);
         if from.is_float() && to.is_float() {
-            if fp8(to) && (fp8(from) || from == DType::F64) {
+            if to.is_fp8() && (from.is_fp8() || from == DType::F64) {
                 let message = format!("a cast of {} to {}: no target has it", Scalar::Num(from), Scalar::Num(to));
                 let mut diagnostic = self.type_error(span, message);
                 diagnostic.help = Some("convert in two steps: `x.to(tl.float32).to(…)`".to_owned());
@@ -62,7 +74,7 @@ impl Lower<'_, '_> {
                 () => self.convert(CastKind::FloatExt, tensor, to),
             });
         }
-        if from.is_float() && to != DType::F32 && (half(from) || fp8(from)) {
+        if from.is_float() && to != DType::F32 && (half(from) || from.is_fp8()) {
             let wide = self.convert(CastKind::FloatExt, tensor, DType::F32);
             return self.cast(span, &wide, Scalar::Num(to));
         }
@@ -75,7 +87,7 @@ impl Lower<'_, '_> {
         }
         let signed = !from.is_unsigned() && from != DType::Bool;
         if to.is_float() {
-            if fp8(to) {
+            if to.is_fp8() {
                 let wide = self.cast(span, tensor, Scalar::Num(DType::F32))?;
                 return self.cast(span, &wide, Scalar::Num(to));
             }
@@ -120,6 +132,7 @@ impl Lower<'_, '_> {
 
     /// The same bits as another type of the same width; pointers change their pointee, and are cast from and to integers.
     pub fn bitcast(&mut self, span: Span, tensor: &Tensor, to: Scalar) -> Result<Tensor> {
+        self.on_target(span, to)?;
         let from = tensor.ty.scalar;
         if from == to {
             return Ok(tensor.clone());

@@ -27,10 +27,13 @@ impl<'a> Lower<'a, '_> {
                 for part in parts {
                     match part {
                         FStringPart::Literal(literal) => text.push_str(literal),
-                        FStringPart::Expr(inner) => match self.expr(inner)?.to_constant() {
-                            Some(Constant::Str(s)) => text.push_str(&s),
-                            Some(value) => text.push_str(&value.to_string()),
-                            None => return Err(self.rejected(inner.span, "a run-time value in an f-string")),
+                        FStringPart::Expr(inner) => match self.expr(inner)? {
+                            Val::Type(scalar) => text.push_str(&scalar.short_name()),
+                            value => match value.to_constant() {
+                                Some(Constant::Str(s)) => text.push_str(&s),
+                                Some(value) => text.push_str(&value.to_string()),
+                                None => return Err(self.rejected(inner.span, "a run-time value in an f-string")),
+                            },
                         },
                     }
                 }
@@ -192,6 +195,11 @@ impl<'a> Lower<'a, '_> {
                 _ => self.type_attribute(span, ty.scalar, name),
             },
             Val::Const(_) if name == "value" => Ok(value),
+            Val::Const(Constant::Int(_)) if self.host && builtins::integer_method(name).is_some() => {
+                builtins::integer_method(name)
+                    .map(|b| Val::Method(Box::new(value.clone()), b))
+                    .ok_or_else(|| unknown(self, &value))
+            }
             Val::Const(Constant::Str(text)) => Ok(Val::TextMethod(text.clone(), name.to_owned())),
             // A Python number has the methods of a run-time one: `(2.0).to(tl.float16)`.
             Val::Const(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_)) if builtins::member(name).is_some() => {
@@ -220,6 +228,8 @@ impl<'a> Lower<'a, '_> {
         match name {
             "dtype" => Ok(Val::Type(desc.block_type().scalar)),
             "block_type" => Ok(Val::BlockType(desc.block_type())),
+            // What its type is asked for (`.type.block_type`), the descriptor answers.
+            "type" => Ok(value.clone()),
             "block_shape" => Ok(Val::Tuple(desc.block.iter().map(|&n| Val::int(n as i64)).collect())),
             "shape" => Ok(tensors(&desc.shape)),
             "strides" => Ok(tensors(&desc.strides)),
@@ -235,6 +245,12 @@ impl<'a> Lower<'a, '_> {
             ("element_ty", Scalar::Ptr(to)) => Ok(Val::Type(Scalar::Num(to))),
             ("scalar", _) => Ok(Val::Type(scalar)),
             ("primitive_bitwidth" | "int_bitwidth", _) => Ok(Val::int(i64::from(scalar.bits()))),
+            ("element_ty", Scalar::Num(_)) => {
+                let mut diagnostic =
+                    self.rejected(span, format!("`element_ty` of {scalar}: only pointers and blocks have elements"));
+                diagnostic.help = Some("ask for `.scalar`, which every type has".to_owned());
+                Err(diagnostic)
+            }
             ("itemsize", _) => Ok(Val::int(i64::from(scalar.bits() / 8))),
             ("name", _) => Ok(Val::Const(Constant::Str(scalar.short_name()))),
             (_, _) if name.starts_with("is_") => Ok(Val::TypeMethod(Ty::scalar(scalar), name.to_owned())),

@@ -17,10 +17,29 @@ use crate::syntax::ast::Expr;
 /// Globals that lead through more others than this are refused: they may read themselves.
 const MAX_DEPTH: usize = 48;
 
+/// Whether a name is imported from Triton. A kernel that is compiled has Triton, so the other way of a condition, which
+/// does without, is not taken, whatever the condition asks.
+fn of_triton(global: &Option<Box<Global<'_>>>) -> bool {
+    match global.as_deref() {
+        Some(Global::Import(path) | Global::Member { module: path, .. }) => path.split('.').next() == Some("triton"),
+        _ => false,
+    }
+}
+
 impl<'a> Lower<'a, '_> {
     /// A name of a module; `None` where the module does not define it.
     pub fn global(&mut self, span: Span, module: usize, name: &str) -> Result<Option<Val<'a>>> {
         let modules = self.modules;
+        if let Some(at) = self.before.iter().rposition(|(m, known, _)| *m == module && known == name) {
+            // What is read meanwhile was defined before this, too.
+            let mut later = self.before.split_off(at);
+            let value = match later[0].2.clone() {
+                Some(global) => self.deeper(span, |l| l.global_value(span, module, name, &global)).map(Some),
+                None => Ok(None),
+            };
+            self.before.append(&mut later);
+            return value;
+        }
         if let Some(global) = modules.names(module).get(name) {
             return self.global_value(span, module, name, global).map(Some);
         }
@@ -88,7 +107,17 @@ impl<'a> Lower<'a, '_> {
                 Err(diagnostic)
             }
             Global::Branch { test, then, other } => {
-                let taken = if self.module_condition(span, module, test)? { then } else { other };
+                let taken = match (of_triton(then), of_triton(other)) {
+                    (true, false) => then,
+                    (false, true) => other,
+                    _ => {
+                        // The condition reads the name as it was before.
+                        self.before.push((module, name.to_owned(), other.as_deref().cloned()));
+                        let holds = self.module_condition(span, module, test);
+                        self.before.pop();
+                        if holds? { then } else { other }
+                    }
+                };
                 match taken {
                     Some(global) => self.deeper(span, |l| l.global_value(span, module, name, global)),
                     None => Err(self.rejected(span, format!("`{name}` is not defined: a condition of its module is false"))),
@@ -234,6 +263,10 @@ impl<'a> Lower<'a, '_> {
         // Classes are named where values are asked what they are.
         if matches!(name, "tensor" | "tensor_descriptor" | "tensor_descriptor_base" | "tuple" | "dtype") {
             return Ok(Val::Path(format!("triton.language.{name}")));
+        }
+        // Triton's own constant for defaults of parameters.
+        if name == "CONSTEXPR_0" {
+            return Ok(Val::int(0));
         }
         // The members of an enumeration are known by name.
         if matches!(member, "PropagateNan.ALL" | "PropagateNan.NONE") {

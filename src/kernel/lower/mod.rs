@@ -106,12 +106,14 @@ pub struct Target {
     pub power_of_two: bool,
     /// What `tl.extra.cuda.num_warps()` answers: the launch option.
     pub num_warps: u32,
+    /// Whether there are the 8-bit floats without infinities and negative zero (HIP).
+    pub fnuz: bool,
 }
 
 impl Default for Target {
     /// CUDA.
     fn default() -> Target {
-        Target { dot_precision: DotPrecision::Tf32, power_of_two: true, num_warps: 4 }
+        Target { dot_precision: DotPrecision::Tf32, power_of_two: true, num_warps: 4, fnuz: false }
     }
 }
 
@@ -121,7 +123,7 @@ impl Target {
         match device.map(|device| device.vendor) {
             Some(Vendor::Nvidia) | None => Target::default(),
             // What their compilers take where a dot does not say.
-            Some(Vendor::Amd) => Target { dot_precision: DotPrecision::Ieee, ..Target::default() },
+            Some(Vendor::Amd) => Target { dot_precision: DotPrecision::Ieee, fnuz: true, ..Target::default() },
             Some(Vendor::Ascend) => Target { dot_precision: DotPrecision::Ieee, power_of_two: false, ..Target::default() },
         }
     }
@@ -192,6 +194,8 @@ struct Lower<'a, 'n> {
     through_module: bool,
     /// How many globals we are in the middle of.
     depth: usize,
+    /// Names whose definition under a condition is being chosen, with their module and what they were before it.
+    before: Vec<(usize, String, Option<names::Global<'a>>)>,
     target: Target,
     b: Builder,
     scope: Scope<'a>,
@@ -213,6 +217,7 @@ impl<'a, 'n> Lower<'a, 'n> {
             module: 0,
             host: false,
             through_module: false,
+            before: Vec::new(),
             depth: 0,
             target,
             b: Builder::new(),
@@ -314,6 +319,9 @@ impl<'a, 'n> Lower<'a, 'n> {
         spec: &ArgSpec,
         params: &mut Vec<Param>,
     ) -> Result<Val<'a>> {
+        if let ArgSpec::Pointer(to) | ArgSpec::Descriptor { dtype: to, .. } = spec {
+            self.on_target(param.span, Scalar::Num(*to))?;
+        }
         let mut run_time = |lower: &mut Self, name: &str, scalar: Scalar| {
             let value = lower.b.value(Type::scalar(scalar.elem()));
             lower.b.name(value, name);

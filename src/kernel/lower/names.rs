@@ -252,6 +252,9 @@ impl<'a> Names<'a> {
             },
             ExprKind::Unary(_, operand) => self.constexpr_within(operand, fewer),
             ExprKind::Binary(_, left, right) => self.constexpr_within(left, fewer) || self.constexpr_within(right, fewer),
+            ExprKind::Conditional { test: _, then, other } => {
+                self.constexpr_within(then, fewer) || self.constexpr_within(other, fewer)
+            }
             _ => false,
         }
     }

@@ -43,7 +43,7 @@ impl<'a> Lower<'a, '_> {
                 _ => return Err(refused(self)),
             },
         };
-        if matches!(dtype, DType::F8E4M3 | DType::F8E5M2) {
+        if dtype.is_fp8() {
             let wide = self.b.constant(literal, Ty::num(DType::F32).ir());
             let wide = self.tensor(wide, Ty::num(DType::F32));
             return self.cast(span, &wide, Scalar::Num(dtype));

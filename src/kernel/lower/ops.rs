@@ -85,7 +85,7 @@ impl<'a> Lower<'a, '_> {
 
     /// Refuses what is computed in 8-bit floats: no target has arithmetic or comparisons of them.
     pub fn no_eight(&self, span: Span, tensor: &Tensor) -> Result<()> {
-        if !matches!(tensor.ty.scalar, Scalar::Num(DType::F8E4M3 | DType::F8E5M2)) {
+        if !matches!(tensor.ty.scalar, Scalar::Num(dtype) if dtype.is_fp8()) {
             return Ok(());
         }
         let mut diagnostic =

@@ -478,6 +478,28 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_reads_what_stood_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let kernel = |names: &str, value: &str| format!("{HEAD}{names}@triton.jit\ndef k(x):\n    tl.store(x, {value})\n");
+        let ready = "READY = True\nif READY:\n    if not READY:\n        READY = False\n";
+        let device = "if somewhere.known():\n    import triton.language.extra.libdevice as device\nelse:\n    device = None\n";
+        write(
+            root,
+            &[
+                ("a.py", &kernel(&format!("{ready}ONE = tl.constexpr(7) if READY else 2\n"), "ONE")),
+                ("b.py", &kernel(device, "device.tanh(tl.load(x))")),
+                ("c.py", &kernel("if ROUND:\n    ROUND = tl.constexpr(1)\n", "ROUND")),
+                ("d.py", &kernel("BITS = tl.constexpr(tl.constexpr(4096).value.bit_length() - 1)\n", "BITS")),
+            ],
+        );
+        assert!(lower(root, "a.py").unwrap().contains("constant 7 : i32"));
+        assert!(lower(root, "b.py").unwrap().contains("tanh"));
+        assert!(lower(root, "c.py").unwrap_err().contains("`ROUND` is not defined here"));
+        assert!(lower(root, "d.py").unwrap().contains("constant 12 : i32"));
+    }
+
+    #[test]
     fn nothing_outside_the_root_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();

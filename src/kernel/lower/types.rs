@@ -65,6 +65,8 @@ impl Scalar {
                 DType::BF16 => "bf16".to_owned(),
                 DType::F8E4M3 => "fp8e4nv".to_owned(),
                 DType::F8E5M2 => "fp8e5".to_owned(),
+                DType::F8E4M3Fnuz => "fp8e4b8".to_owned(),
+                DType::F8E5M2Fnuz => "fp8e5b16".to_owned(),
                 other => other.triton_name().to_owned(),
             },
         }
@@ -176,7 +178,6 @@ pub fn promote(a: DType, a_number: bool, b: DType, b_number: bool, div_or_mod: b
         }
     }
     let either = |d: DType| a == d || b == d;
-    let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
     if either(DType::F64) {
         return Ok(DType::F64);
     }
@@ -195,7 +196,7 @@ pub fn promote(a: DType, a_number: bool, b: DType, b_number: bool, div_or_mod: b
     if either(DType::BF16) {
         return Ok(DType::F32);
     }
-    if fp8(a) && fp8(b) {
+    if a.is_fp8() && b.is_fp8() {
         return Ok(if a == b { a } else { DType::F16 });
     }
     if a.is_float() || b.is_float() {

@@ -20,6 +20,7 @@ mod ops;
 mod region;
 mod tables;
 mod types;
+mod wide;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -147,12 +148,13 @@ impl<'t> Parser<'t> {
         }
         self.expect("{")?;
         let blocks = self.top_blocks()?;
+        let wraps = wide::low_halves(&blocks);
         Ok(Kernel {
             name: Arc::from(name),
             params,
             values: std::mem::take(&mut self.values),
             blocks,
-            wraps: HashSet::new(),
+            wraps,
             source: self.file.clone(),
         })
     }

@@ -83,3 +83,22 @@ fn strings_of_attributes_read_back() {
 "#;
     assert_eq!(parse(&SourceFile::new("k.ttir", text)).unwrap().to_string(), text);
 }
+
+/// The low half of a wide product may wrap; a product alone may not, nor one of other operands.
+#[test]
+fn low_halves_are_meant_to_wrap() {
+    let text = "tt.func public @k(%p: !tt.ptr<i32>, %n: i32) {
+  %c = arith.constant 7 : i32
+  %again = arith.constant 7 : i32
+  %high = tt.mulhiui %c, %n : i32
+  %low = arith.muli %n, %again : i32
+  %alone = arith.muli %low, %c : i32
+  %sum = arith.addi %alone, %high : i32
+  tt.store %p, %sum : !tt.ptr<i32>
+  tt.return
+}
+";
+    let kernel = parse(&SourceFile::new("k.ttir", text)).unwrap();
+    let wraps: Vec<&str> = kernel.wraps.iter().filter_map(|v| kernel.value_name(*v)).collect();
+    assert_eq!(wraps, ["low"]);
+}

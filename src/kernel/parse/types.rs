@@ -19,6 +19,8 @@ pub(super) fn pointee(elem: Elem) -> Option<DType> {
         Elem::I64 => DType::I64,
         Elem::F8E4M3 => DType::F8E4M3,
         Elem::F8E5M2 => DType::F8E5M2,
+        Elem::F8E4M3Fnuz => DType::F8E4M3Fnuz,
+        Elem::F8E5M2Fnuz => DType::F8E5M2Fnuz,
         Elem::F16 => DType::F16,
         Elem::BF16 => DType::BF16,
         Elem::F32 => DType::F32,
@@ -38,7 +40,7 @@ impl Parser<'_> {
             let Some(dtype) = pointee(to) else { return self.error("a pointer to pointers") };
             return Ok(Elem::Ptr(dtype));
         }
-        const ELEMS: [Elem; 11] = [
+        const ELEMS: [Elem; 13] = [
             Elem::I1,
             Elem::I8,
             Elem::I16,
@@ -46,6 +48,8 @@ impl Parser<'_> {
             Elem::I64,
             Elem::F8E4M3,
             Elem::F8E5M2,
+            Elem::F8E4M3Fnuz,
+            Elem::F8E5M2Fnuz,
             Elem::F16,
             Elem::BF16,
             Elem::F32,

@@ -2,15 +2,17 @@
 //!
 //! | pattern | what becomes what | in |
 //! | --- | --- | --- |
-//! | `CombineBroadcastMulReducePattern` | `sum(a[:, :, None] * b[None, :, :], 1)` of fp32 becomes `dot(a, b)` in **tf32** | here |
+//! | `CombineBroadcastMulReducePattern` | `sum(a[:, :, None] * b[None, :, :], 1)` of fp32 becomes `dot(a, b)` in **tf32**, since 3.8 in fp32 ([`Version`]) | here |
 //! | `CombineDotAddFPattern`, `…IPattern` and their mirrored forms | a sum with a dot that begins at zero becomes that dot's accumulator | the emulator's tape |
 //!
 //! The others (`CombineSelectMaskedLoadPattern`, `CombineAddPtrPattern`) change no value. The product of a row and a
 //! column must be written in that order, and M and N must be 16 at least; of fp16 and bf16 the same text makes
-//! Triton's pass fail, and there is no kernel (observed with Triton 3.9; the pass reads alike since 3.0).
+//! Triton's pass fail, and there is no kernel (observed with Triton 3.2 to 3.9). IR that Triton has passed through names the
+//! precision, and is taken at its word.
 
 use std::collections::HashMap;
 
+use super::version::Version;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::kernel::ir::{DotPrecision, Elem, FloatBinary, Inst, InstKind, Kernel, Literal, Region, Type, Value, ValueData};
 use crate::kernel::walk;
@@ -23,16 +25,17 @@ const LEAST: usize = 16;
 ///
 /// # Errors
 /// K002 where Triton's pass fails.
-pub fn combine(kernel: &mut Kernel) -> Result<()> {
+pub fn combine(kernel: &mut Kernel, version: Version) -> Result<()> {
     let products = products(kernel);
     if products.is_empty() {
         return Ok(());
     }
-    let mut rewriter = Rewriter { values: &mut kernel.values, products: &products, refused: None, changed: false };
+    let precision = version.summed_products();
+    let mut rewriter = Rewriter { values: &mut kernel.values, products: &products, precision, refused: None, changed: false };
     for block in &mut kernel.blocks {
         rewriter.insts(&mut block.insts);
     }
-    let Rewriter { values: _, products: _, refused, changed } = rewriter;
+    let Rewriter { values: _, products: _, precision: _, refused, changed } = rewriter;
     if let Some((elem, span)) = refused {
         let message = format!("a product of rows and columns that is summed along axis 1 in {elem}");
         let error = Diagnostic::new(&codes::KERNEL_REJECTED, message).at(&kernel.source, span);
@@ -74,6 +77,7 @@ fn products(kernel: &Kernel) -> HashMap<Value, [Value; 2]> {
 struct Rewriter<'k> {
     values: &'k mut Vec<ValueData>,
     products: &'k HashMap<Value, [Value; 2]>,
+    precision: DotPrecision,
     refused: Option<(Elem, Span)>,
     changed: bool,
 }
@@ -89,7 +93,7 @@ impl Rewriter<'_> {
                 match ty.elem {
                     Elem::F32 => {
                         let acc = self.zeros(ty, inst.span, insts);
-                        inst.kind = InstKind::Dot { a, b, acc, precision: DotPrecision::Tf32 };
+                        inst.kind = InstKind::Dot { a, b, acc, precision: self.precision };
                         self.changed = true;
                     }
                     Elem::F16 | Elem::BF16 => self.refused = self.refused.or(Some((ty.elem, inst.span))),
@@ -162,8 +166,12 @@ mod tests {
     }
 
     fn combined(text: &str) -> std::result::Result<String, Box<Diagnostic>> {
+        by(text, Version::Unsaid)
+    }
+
+    fn by(text: &str, version: Version) -> std::result::Result<String, Box<Diagnostic>> {
         let mut kernel = parse(&SourceFile::new("k.ttir", text)).unwrap_or_else(|e| panic!("{e}\n{text}")).into_inner();
-        combine(&mut kernel)?;
+        combine(&mut kernel, version)?;
         Ok(verify(kernel).unwrap().to_string())
     }
 
@@ -182,6 +190,15 @@ mod tests {
             }
         "#]]
         .assert_eq(&combined(&text([16, 8, 32], "f32", [2, 0], 1)).unwrap());
+    }
+
+    #[test]
+    fn since_triton_3_8_it_is_one_in_fp32() {
+        let text = text([16, 8, 32], "f32", [2, 0], 1);
+        let [older, newer] = [Version::UpTo37, Version::Since38].map(|version| by(&text, version).unwrap());
+        // What says nothing is in fp32.
+        assert_eq!(older.replace(", inputPrecision = tf32", ""), newer);
+        assert!(newer.contains("tt.dot %a, %b, %0 :"), "{newer}");
     }
 
     /// Each was tried with Triton 3.9.

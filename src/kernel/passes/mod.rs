@@ -12,18 +12,20 @@
 //! itself. The IR before these passes is what compares with Triton's, operation by operation.
 //!
 //! [`addresses()`] is another kind of pass: it keeps the accesses of a kernel and drops its values. [`combine()`] is a
-//! third: what Triton's compiler does to values, and users do not expect.
+//! third: what Triton's compiler does to values, and users do not expect; [`Version`] says where versions of it differ.
 
 mod addresses;
 mod combine;
 mod drop_dead;
 mod fold;
 mod share;
+mod version;
 
 use std::collections::HashMap;
 
 pub use addresses::addresses;
 pub use combine::combine;
+pub use version::{Version, negations};
 
 use super::ir::{Inst, InstKind, IntBinary, Kernel, Literal, Value};
 use super::verify::{Verified, verify};

@@ -218,11 +218,10 @@ impl<'k> Printer<'k> {
                 put!(self, "{}\n", self.ty(*then));
             }
             InstKind::Cast(kind, v) => {
-                let fp8 = |elem| matches!(elem, Elem::F8E4M3 | Elem::F8E5M2);
                 let (from, to) = (self.ty(*v).elem, self.ty(result).elem);
                 let float = matches!(kind, CastKind::FloatExt | CastKind::FloatTrunc | CastKind::FloatTruncZero);
                 let zero = *kind == CastKind::FloatTruncZero;
-                if float && (zero || fp8(from) || fp8(to) || from.bits() == to.bits()) {
+                if float && (zero || from.is_fp8() || to.is_fp8() || from.bits() == to.bits()) {
                     let rounding = match (zero, *kind == CastKind::FloatTrunc) {
                         (true, _) => ", rounding = rtz",
                         (false, true) => ", rounding = rtne",

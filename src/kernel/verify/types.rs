@@ -102,7 +102,7 @@ impl Verifier<'_> {
             InstKind::Float(op, a, b) => {
                 let (x, y) = (self.ty(*a), self.ty(*b));
                 check(x == y && x.elem.is_float(), span, || format!("float arithmetic on {x} and {y}"))?;
-                let fp8 = matches!(x.elem, Elem::F8E4M3 | Elem::F8E5M2);
+                let fp8 = x.elem.is_fp8();
                 check(!fp8 || *op != FloatBinary::Rem, span, || format!("a remainder of {x}"))?;
                 is(x)
             }

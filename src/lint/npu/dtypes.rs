@@ -57,7 +57,7 @@ pub fn fp8(lowered: &Lowered<'_>, target: &Target, found: &mut Found<'_>) {
         if let InstKind::Cast(_, value) = &inst.kind {
             let is_fp8 = |inst: &Inst| {
                 let to = inst.results.iter().map(|r| lowered.kernel.ty(*r).elem);
-                [lowered.kernel.ty(*value).elem].into_iter().chain(to).find(|elem| matches!(elem, Elem::F8E4M3 | Elem::F8E5M2))
+                [lowered.kernel.ty(*value).elem].into_iter().chain(to).find(|elem| elem.is_fp8())
             };
             if let Some(elem) = is_fp8(inst) {
                 found

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::compare::compare;
 use super::config::{self, Case, Subject};
 use super::{Asked, Run, rounding};
-use crate::diag::{Diagnostic, Result, codes};
+use crate::diag::{Diagnostic, Place, Result, codes};
 use crate::emulate::{self, Arg, BufferId, Checks, Memory, Options, Program, View};
 use crate::kernel::{self, Kernel, Specialization, Target, Verified};
 use crate::launch::description::{Description, Expected};
@@ -61,7 +61,13 @@ pub fn lowered(asked: &Asked, subject: &mut Subject, case: &Case) -> Result<(Res
         Some(_) => Ok(Vec::new()),
         None => config::heuristics(sources, &function.name, scope),
     };
-    let resolved = resolve(function, description, Besides { config: kwargs, computed: &mut computed, functions: &functions })?;
+    let besides = Besides { config: kwargs, computed: &mut computed, functions: &functions };
+    let resolved = resolve(function, description, besides).map_err(|mut error| {
+        if error.code == &codes::LAUNCH_INCOMPLETE {
+            error.related.push((Place::text(&module.file, function.name_span), "the kernel".to_owned()));
+        }
+        error
+    })?;
     if let Some(kernel) = compiled {
         compiled::agree(kernel, &resolved, description)?;
         return Ok((resolved, kernel.clone()));
@@ -183,12 +189,26 @@ fn attempt(run: &mut Run, asked: &Asked, subject: &mut Subject, case: &Case, can
             Ok(_) if incomplete.contains(&expect.name) => {}
             Ok((compared, fault)) => {
                 run.compared.push(compared);
-                run.findings.extend(fault);
+                run.findings.extend(fault.map(|fault| with_stores(fault, &program.kernel, &expect.name)));
             }
             Err(error) => run.findings.push(*error),
         }
     }
     Ok(())
+}
+
+/// Lines that a wrong value may come from are named; more of them say nothing.
+const STORES: usize = 4;
+
+/// A wrong value's message, with the lines of the kernel that store to its tensor.
+fn with_stores(mut fault: Diagnostic, kernel: &Kernel, name: &str) -> Diagnostic {
+    if let Some(at) = kernel.params.iter().position(|param| &*param.name == name) {
+        let places = emulate::stored_at(kernel, at);
+        if places.len() <= STORES {
+            fault.related.extend(places.into_iter().map(|span| (Place::text(&kernel.source, span), "stored here".to_owned())));
+        }
+    }
+    fault
 }
 
 /// The tensors that formulas name, as they are before the launch.

@@ -9,6 +9,12 @@
 # compile: float_floor x_ptr=*f32
 # compile: not_a_mask x_ptr=*f32
 # compile: in_helper x_ptr=*f32
+# compile: no_target_has_it x_ptr=*f32
+# compile: parameter_of_it x_ptr=*f8e4m3fnuz
+# compile: bits_of_it x_ptr=*u8
+# compile: elements_of_a_number x_ptr=*f32
+# compile: not_of_one_bit x_ptr=*i32
+# compile: gone x_ptr=*f16
 import triton
 import triton.language as tl
 
@@ -86,3 +92,36 @@ def add(a, b):
 @triton.jit
 def in_helper(x_ptr):
     tl.store(x_ptr, add(x_ptr, x_ptr))
+
+
+@triton.jit
+def no_target_has_it(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr).to(tl.float8e4b8).to(tl.float32))
+
+
+@triton.jit
+def parameter_of_it(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr))
+
+
+@triton.jit
+def bits_of_it(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr).to(tl.float8e5b16, bitcast=True).to(tl.uint8, bitcast=True))
+
+
+@triton.jit
+def elements_of_a_number(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr).to(tl.load(x_ptr).dtype.element_ty))
+
+
+@triton.jit
+def not_of_one_bit(x_ptr):
+    v = tl.load(x_ptr)
+    tl.store(x_ptr, v.logical_and(v).to(tl.int32))
+
+
+@triton.jit
+def gone(x_ptr):
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    v = tl.load(x_ptr + at)
+    tl.store(x_ptr + at, tl.dot(v, v, trans_b=True).to(tl.float16))

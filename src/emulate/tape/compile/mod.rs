@@ -36,6 +36,7 @@ use crate::kernel::Verified;
 use crate::kernel::ir::{
     DotPrecision, Elem, FloatBinary, Inst, InstKind, IntBinary, Kernel, Literal, MemoryOrder, Region, Terminator, Value,
 };
+use crate::kernel::passes::Version;
 use crate::kernel::walk;
 use crate::source::Span;
 
@@ -46,8 +47,17 @@ impl Program {
     /// [`codes::KERNEL_UNSUPPORTED`] names what the emulator does not offer, at its place; what
     /// [`combine`](crate::kernel::passes::combine) says.
     pub fn compile(kernel: &Verified<Kernel>) -> diag::Result<Program> {
+        Program::compile_as(kernel, Version::default())
+    }
+
+    /// The same for the Triton that is meant.
+    ///
+    /// # Errors
+    /// As `compile`.
+    pub fn compile_as(kernel: &Verified<Kernel>, triton: Version) -> diag::Result<Program> {
         let mut kernel = Kernel::clone(kernel);
-        crate::kernel::passes::combine(&mut kernel)?;
+        crate::kernel::passes::negations(&mut kernel, triton);
+        crate::kernel::passes::combine(&mut kernel, triton)?;
         let kernel = Arc::new(kernel);
         let uses = super::provenance::uses(&kernel);
         let lazy = Builder::new(&kernel, &uses, true).build()?;

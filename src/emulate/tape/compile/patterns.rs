@@ -26,6 +26,7 @@ pub(super) fn fold_dots<'k>(
     zeros: &mut HashSet<Value>,
     folded: &mut HashMap<Value, &'k Inst>,
 ) {
+    let region = Order::of(insts);
     for (at, inst) in insts.iter().enumerate() {
         if let InstKind::Constant(Literal::Float(value)) = &inst.kind
             && *value == 0.0
@@ -34,11 +35,11 @@ pub(super) fn fold_dots<'k>(
         }
         if let InstKind::Float(FloatBinary::Add, a, b) = &inst.kind {
             for value in [b, a] {
-                let Some(found) = insts[..at].iter().position(|i| i.results.contains(value)) else { continue };
+                let Some(&found) = region.made.get(value) else { continue };
                 if let InstKind::Dot { a: _, b: _, acc, precision: _ } = &insts[found].kind
                     && uses.get(value) == Some(&1)
                     && zeros.contains(acc)
-                    && is_quiet(&insts[found..at])
+                    && region.is_quiet(found, at)
                 {
                     folded.insert(*value, &insts[found]);
                     break;
@@ -51,9 +52,30 @@ pub(super) fn fold_dots<'k>(
     }
 }
 
-/// Nothing among these could change or observe memory.
-fn is_quiet(insts: &[Inst]) -> bool {
-    insts.iter().all(|i| walk::regions(&i.kind).is_empty() && !walk::orders_memory(&i.kind))
+/// Where the instructions of a region stand: asked of each of them, so that unrolled loops take linear time.
+struct Order {
+    /// The instruction that makes a value, by its number.
+    made: HashMap<Value, usize>,
+    /// How many before each could change or observe memory.
+    loud: Vec<usize>,
+}
+
+impl Order {
+    fn of(insts: &[Inst]) -> Order {
+        let results = insts.iter().enumerate();
+        let made = results.flat_map(|(at, inst)| inst.results.iter().map(move |&r| (r, at))).collect();
+        let mut loud = vec![0];
+        for inst in insts {
+            let is_loud = !walk::regions(&inst.kind).is_empty() || walk::orders_memory(&inst.kind);
+            loud.push(loud[loud.len() - 1] + usize::from(is_loud));
+        }
+        Order { made, loud }
+    }
+
+    /// Nothing from one instruction up to another could change or observe memory.
+    fn is_quiet(&self, from: usize, to: usize) -> bool {
+        self.loud[from] == self.loud[to]
+    }
 }
 
 /// Finds `x ^ b` where b is, grown again, the exclusive or of the two halves of x along an axis of size 2: each
@@ -97,14 +119,15 @@ pub(super) fn find_swaps(
 /// Finds loads whose only user is a dot of the same region, with nothing between that could change
 /// or observe memory.
 pub(super) fn defer_loads(insts: &[Inst], uses: &HashMap<Value, usize>, deferred: &mut HashSet<Value>) {
+    let region = Order::of(insts);
     for (at, inst) in insts.iter().enumerate() {
         if let InstKind::Dot { a, b, acc: _, precision: _ } = &inst.kind {
             for operand in [a, b] {
                 if uses.get(operand) != Some(&1) {
                     continue;
                 }
-                let Some(found) = insts[..at].iter().rposition(|i| i.results.contains(operand)) else { continue };
-                if is_quiet(&insts[found..at]) && matches!(insts[found].kind, InstKind::Load { ptr: _, mask: _, other: _ }) {
+                let Some(&found) = region.made.get(operand) else { continue };
+                if region.is_quiet(found, at) && matches!(insts[found].kind, InstKind::Load { ptr: _, mask: _, other: _ }) {
                     deferred.insert(*operand);
                 }
             }

@@ -18,6 +18,7 @@ pub static TABLE: &[Builtin] = &[
     function("python.int", &["value"], |l, a| python(l, a, "int")),
     function("python.float", &["value"], |l, a| python(l, a, "float")),
     function("python.len", &["value"], |l, a| python(l, a, "len")),
+    function("python.bit_length", &["value"], bit_length),
 ];
 
 fn cast<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
@@ -72,6 +73,12 @@ fn pointer_type<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a
         Scalar::Num(dtype) => Ok(Val::Type(Scalar::Ptr(dtype))),
         Scalar::Ptr(_) => Err(lower.unsupported(args.span, "pointers to pointers")),
     }
+}
+
+/// `n.bit_length()`, of Python's integers.
+fn bit_length<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
+    let value = lower.int_arg(args, "value")?;
+    Ok(Val::int(i64::from(64 - value.unsigned_abs().leading_zeros())))
 }
 
 fn python<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, name: &str) -> Result<Val<'a>> {

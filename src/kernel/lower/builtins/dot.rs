@@ -51,9 +51,9 @@ fn dot<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let (Scalar::Num(da), Scalar::Num(db)) = (a.ty.scalar, b.ty.scalar) else {
         return Err(lower.type_error(span, "a dot of pointers"));
     };
-    let fp8 = |d: DType| matches!(d, DType::F8E4M3 | DType::F8E5M2);
-    let allowed = |d: DType| fp8(d) || matches!(d, DType::I8 | DType::U8 | DType::F16 | DType::BF16 | DType::F32 | DType::F64);
-    if !allowed(da) || !allowed(db) || (da != db && !(fp8(da) && fp8(db))) {
+    let allowed =
+        |d: DType| d.is_fp8() || matches!(d, DType::I8 | DType::U8 | DType::F16 | DType::BF16 | DType::F32 | DType::F64);
+    if !allowed(da) || !allowed(db) || (da != db && !(da.is_fp8() && db.is_fp8())) {
         return Err(lower.type_error(span, format!("a dot of {} and {}; both operands must have one type", a.ty, b.ty)));
     }
     let rank = a.ty.shape.len();

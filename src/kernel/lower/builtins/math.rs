@@ -29,6 +29,8 @@ pub static TABLE: &[Builtin] = &[
     member_function("sigmoid", &["x"], sigmoid),
     member_function("softmax", &["x", "dim=", "keep_dims=", "ieee_rounding="], softmax),
     member_function("cdiv", &["x", "div"], cdiv),
+    member_function("logical_and", &["self", "other"], |l, a| logical(l, a, BinaryOp::BitAnd)),
+    member_function("logical_or", &["self", "other"], |l, a| logical(l, a, BinaryOp::BitOr)),
     function("fma", &["x", "y", "z"], fma),
     function("fdiv", &["x", "y", "ieee_rounding=", "approx="], fdiv),
     function("div_rn", &["x", "y"], div_rn),
@@ -134,6 +136,19 @@ fn cdiv<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {
     let less = lower.binary(args.span, BinaryOp::Sub, &div, &Val::int(1))?;
     let sum = lower.binary(args.span, BinaryOp::Add, &x, &less)?;
     lower.binary(args.span, BinaryOp::FloorDiv, &sum, &div)
+}
+
+/// `x.logical_and(y)`: of int1, as which other types of one bit are read.
+fn logical<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>, op: BinaryOp) -> Result<Val<'a>> {
+    let span = args.span;
+    if let (Val::Const(x), other) = (&lower.arg(args, "self")?.val, &lower.arg(args, "other")?.val) {
+        // Of a Python number, these are Python's `and` and `or`.
+        let first = x.truthy() == (op == BinaryOp::BitOr);
+        return Ok(if first { Val::Const(x.clone()) } else { other.clone() });
+    }
+    let (x, y) = (lower.tensor_arg(args, "self")?, lower.tensor_arg(args, "other")?);
+    let (x, y) = (lower.bitcast(span, &x, Scalar::Num(DType::Bool))?, lower.bitcast(span, &y, Scalar::Num(DType::Bool))?);
+    lower.binary(span, op, &Val::Tensor(x), &Val::Tensor(y))
 }
 
 fn fma<'a>(lower: &mut Lower<'a, '_>, args: &Args<'a>) -> Result<Val<'a>> {

@@ -122,6 +122,11 @@ pub fn descriptor_method(name: &str) -> Option<&'static Builtin> {
     find(&format!("descriptor.{name}"))
 }
 
+/// A method of Python's integers, which the module's own code may call.
+pub fn integer_method(name: &str) -> Option<&'static Builtin> {
+    if name == "bit_length" { find("python.bit_length") } else { None }
+}
+
 /// A method of run-time values.
 pub fn member(name: &str) -> Option<&'static Builtin> {
     find(name).filter(|builtin| builtin.member)
@@ -140,8 +145,6 @@ static NOT_SUPPORTED: &[&str] = &[
     "dtype",
     "expect_zero",
     "float8e4b15",
-    "float8e4b8",
-    "float8e5b16",
     "map_elementwise",
     "pi32_t",
     "slice",
