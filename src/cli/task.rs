@@ -76,8 +76,7 @@ pub fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn verification(args: &VerifyArgs) -> Result<Options> {
-    let kernels =
-        KernelArgs { precision: args.precision.clone(), target: args.target.clone(), ..KernelArgs::default() };
+    let kernels = KernelArgs { precision: args.precision.clone(), target: args.target.clone(), ..KernelArgs::default() };
     Ok(Options {
         precision: options::precision(&kernels)?,
         target: kernels.target,

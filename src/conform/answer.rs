@@ -27,8 +27,8 @@ use crate::dtype::DType;
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{Graph, NodeId, Producer, ValueId};
 use crate::host::construct::CLASS;
-use crate::host::{self, Constructed, Event, HostTensor, KernelArg, Modules, Trace, prepare_eval};
 use crate::host::prepare_eval::float16;
+use crate::host::{self, Constructed, Event, HostTensor, KernelArg, Modules, Trace, prepare_eval};
 use crate::import::task::Task;
 use crate::reference::{self, Env, Math, seeded};
 use crate::rng::{self, Seed};
@@ -236,7 +236,8 @@ impl<'a> Answer<'a> {
             let head = (0..got.len().min(outputs::HEAD)).map(|i| got.storage().get_f64(i));
             report.outputs.push((name.clone(), head.collect()));
             if distance.is_nan() || distance > allowed {
-                let what = format!("result {name} is off by {distance:.3e} with the task's own weights, but {allowed:.3e} is allowed");
+                let what =
+                    format!("result {name} is off by {distance:.3e} with the task's own weights, but {allowed:.3e} is allowed");
                 report.diagnostics.push(self.at_forward(Diagnostic::new(&codes::CHAIN_MISMATCH, what)));
             }
             if let Some(dead) = alive::of_result(got) {
@@ -285,7 +286,9 @@ impl<'a> Answer<'a> {
         })?;
         for (at, (name, tensor)) in names.iter().zip(made).enumerate() {
             let lanes = match self.half(at, &tensor) {
-                Some(dtype) => Storage::F32((0..tensor.len()).map(|i| float16(dtype, tensor.storage().get_f64(i) as i64)).collect()),
+                Some(dtype) => {
+                    Storage::F32((0..tensor.len()).map(|i| float16(dtype, tensor.storage().get_f64(i) as i64)).collect())
+                }
                 None => tensor.into_storage(),
             };
             let buffer = memory.insert(format!("self.{name}"), lanes);

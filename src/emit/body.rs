@@ -21,9 +21,8 @@ pub struct Body<'p> {
 
 /// `add float32 [1, 64]` for each output.
 pub fn results(graph: &Graph) -> String {
-    let described = |&value: &ValueId| {
-        format!("{} {}", prose(&graph.value(value).name), described(graph.dtype(value), graph.shape(value)))
-    };
+    let described =
+        |&value: &ValueId| format!("{} {}", prose(&graph.value(value).name), described(graph.dtype(value), graph.shape(value)));
     graph.outputs().iter().map(described).collect::<Vec<_>>().join(", ")
 }
 
@@ -78,7 +77,8 @@ impl<'p> Body<'p> {
             match found {
                 Some((_, slot, layout)) if layout.is_contiguous() => returned.push(self.place(*slot, &layout.shape, weight)?),
                 Some(_) | None => {
-                    let message = format!("output {} that does not fill its storage in row-major order", graph.value(output).name);
+                    let message =
+                        format!("output {} that does not fill its storage in row-major order", graph.value(output).name);
                     return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(graph.file.clone())));
                 }
             }

@@ -37,9 +37,9 @@ use crate::diag;
 use crate::select::plan::Plan;
 use crate::template::BoundKernel;
 
+pub use crate::source::files::digest;
 pub use changes::{Change, changes, edited};
 pub use layers::{Samples, computed, numerics_seed};
-pub use crate::source::files::digest;
 pub use manifest::MANIFEST;
 pub use readme::README;
 pub use restore::restore;

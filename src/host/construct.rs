@@ -27,8 +27,7 @@ use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
 pub const CLASS: &str = "ModelNew";
 
 /// Calls that create and draw nothing, by their names.
-const PLAIN: [&str; 12] =
-    ["super", "range", "len", "int", "float", "bool", "tuple", "list", "min", "max", "sum", "math.sqrt"];
+const PLAIN: [&str; 12] = ["super", "range", "len", "int", "float", "bool", "tuple", "list", "min", "max", "sum", "math.sqrt"];
 
 /// What `self` holds when `__init__` is done.
 #[derive(Clone, Debug)]
@@ -387,7 +386,17 @@ fn is_text(stmt: &Stmt) -> bool {
 /// method that only moves or registers nor a function that host code may call (`is_host`).
 fn creates(stmt: &Stmt, is_host: &dyn Fn(&str) -> bool) -> bool {
     const MOVES: [&str; 12] = [
-        "clone", "detach", "contiguous", "view", "reshape", "permute", "transpose", "to", "register_buffer", "size", "stride",
+        "clone",
+        "detach",
+        "contiguous",
+        "view",
+        "reshape",
+        "permute",
+        "transpose",
+        "to",
+        "register_buffer",
+        "size",
+        "stride",
         "numel",
     ];
     const TORCH: [&str; 7] =

@@ -72,9 +72,15 @@ pub struct Parameter {
 /// A parameter of `forward`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    Tensor { name: String, ty: TensorType },
+    Tensor {
+        name: String,
+        ty: TensorType,
+    },
     /// Fixed by the export.
-    Value { name: String, value: Argument },
+    Value {
+        name: String,
+        value: Argument,
+    },
 }
 
 #[derive(Deserialize)]
@@ -148,9 +154,9 @@ impl Task {
             return Err(invalid(name, format!("it is {format} version {version}, not {FORMAT} version {VERSION}")));
         }
         let ty = |entry: &Entry| tensor_type(name, entry);
-        let parameters = parameters.iter().map(|entry| {
-            Ok(Parameter { name: entry.name.clone(), ty: ty(entry)?, is_buffer: entry.kind == "buffer" })
-        });
+        let parameters = parameters
+            .iter()
+            .map(|entry| Ok(Parameter { name: entry.name.clone(), ty: ty(entry)?, is_buffer: entry.kind == "buffer" }));
         let inputs = inputs.into_iter().map(|entry| {
             Ok(match entry {
                 InputEntry::Tensor(entry) => Input::Tensor { ty: ty(&entry)?, name: entry.name },

@@ -18,7 +18,8 @@ pub fn export(python: &Path, task: &Path, reduce: Option<i64>) -> Result<()> {
     let mut command = Command::new(python);
     command.arg("-").arg(task).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.args(reduce.map(|most| format!("--reduce={most}")));
-    let help = "name an interpreter that has torch with --python, or export the task elsewhere: python tools/export_task.py TASK.py";
+    let help =
+        "name an interpreter that has torch with --python, or export the task elsewhere: python tools/export_task.py TASK.py";
     let not_started = |cause: std::io::Error| {
         let message = format!("`{}` cannot be started to export it: {cause}", python.display());
         Box::new(Diagnostic::new(&codes::FILE_UNREADABLE, message).in_file(&name).help(help))

@@ -148,13 +148,7 @@ pub fn answer(asked: &TaskOptions, observer: &dyn Observer, cancel: &Cancel) -> 
 }
 
 /// Judges a file that answers a task.
-pub fn verify(
-    path: &Path,
-    source: &Source,
-    options: &Options,
-    observer: &dyn Observer,
-    cancel: &Cancel,
-) -> Outcome<Report> {
+pub fn verify(path: &Path, source: &Source, options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let text = files::text(path).map_err(|error| {
         vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {error}")).in_file(path.display().to_string())]
     })?;

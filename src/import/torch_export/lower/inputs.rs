@@ -21,7 +21,9 @@ struct Stored<'p> {
 
 /// Whether the elements of a tensor of the archive may be computed with.
 enum Held {
-    Known { exact: bool },
+    Known {
+        exact: bool,
+    },
     /// They may be others when the kernels run.
     Open,
 }
