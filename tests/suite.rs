@@ -50,6 +50,8 @@ mod sampled;
 mod special;
 #[path = "suite/support.rs"]
 mod support;
+#[path = "suite/task.rs"]
+mod task;
 #[path = "suite/trials.rs"]
 mod trials;
 #[path = "suite/tutorials.rs"]

@@ -179,6 +179,10 @@ fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
     if args.task.is_some() {
         return task::verify(args, cancel);
     }
+    if args.suite.extension().is_some_and(|extension| extension == "py") {
+        let usage = options::usage(format!("{} is no suite", args.suite.display()));
+        return Err(vec![usage.help("say which task the file answers: --task TASK.py")]);
+    }
     let jobs = options::jobs(args.jobs).map_err(|d| vec![*d])?;
     let asked = Verification {
         scope: options::verified_scope(&args.verify).map_err(|d| vec![*d])?,

@@ -58,7 +58,9 @@ pub fn layers(options: &Options, observer: &dyn progress::Progress, form: &Outpu
         format!("{:#}\n", serde_json::json!({"version": json::VERSION, "model": plan.name, "tasks": tasks}))
     } else {
         let lines: String = files.iter().map(|file| format!("{}\n", folder.join(file).display())).collect();
-        format!("{lines}{} tasks of {} launches; not verified: they are questions\n", files.len(), plan.launches.len())
+        let count = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+        let (tasks, launches) = (count(files.len(), "task", "tasks"), count(plan.launches.len(), "launch", "launches"));
+        format!("{lines}{tasks} of {launches}, not verified: a task is a question\n")
     };
     print(&text).map_err(|e| vec![output_failed(&e)])?;
     complain(&outcome.problems);

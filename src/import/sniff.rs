@@ -32,6 +32,22 @@ pub(super) fn refuse(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     Some(if refusal.help.is_none() { refusal.help(NAME_A_MODEL) } else { refusal })
 }
 
+/// What to do with Python source, by what it holds.
+fn python(name: &str, bytes: &[u8]) -> String {
+    let holds = |word: &str| contains(bytes, word.as_bytes());
+    if holds("def get_inputs") && holds("class Model") {
+        format!("it is a task: decompose task {name}")
+    } else if holds("class ModelNew") {
+        format!("it answers a task: decompose verify {name} --task TASK.py")
+    } else if holds("triton.jit") {
+        format!("it has kernels: decompose emulate {name}")
+    } else if holds("nn.Module") {
+        format!("export a module with its shapes: python tools/export_task.py {name}:CLASS --shape 1x3x224x224")
+    } else {
+        EXPORT.to_owned()
+    }
+}
+
 fn recognise(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
     let extension = name.rsplit_once('.').map(|(_, e)| e.to_ascii_lowercase()).unwrap_or_default();
     let not_a_model = |message: &str| Diagnostic::new(&codes::FILE_NOT_A_MODEL, message).in_file(name);
@@ -40,7 +56,7 @@ fn recognise(name: &str, bytes: &[u8]) -> Option<Diagnostic> {
         return Some(not_a_model("is a PyTorch pickle; unpickling runs code from the file, so it is not read").help(EXPORT));
     }
     if extension == "py" {
-        return Some(not_a_model("is Python source, not a model file").help(EXPORT));
+        return Some(not_a_model("is Python source, not a model file").help(python(name, bytes)));
     }
     if bytes.is_empty() {
         return Some(not_a_model("is empty (0 bytes)"));

@@ -46,6 +46,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("H002", "the wrapper itself refuses"),
     ("H003", "arguments without a parameter have no meaning"),
     ("H005", "Python itself would stop here"),
+    ("H007", "a module that is constructed otherwise has other parameters, and nothing can be compared"),
     ("T002", "the verdict of `template check`, which does nothing else"),
 ];
 

@@ -99,6 +99,22 @@ fn files_that_are_no_model() {
          = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")"#]],
     );
     refused(
+        "task.py",
+        b"class Model(nn.Module):\n    ...\ndef get_inputs():\n    ...\n",
+        expect![[r#"
+            error[U003]: task.py: is Python source, not a model file
+             |
+             = help: it is a task: decompose task task.py"#]],
+    );
+    refused(
+        "kernel.py",
+        b"@triton.jit\ndef k(x):\n    ...\n",
+        expect![[r#"
+            error[U003]: kernel.py: is Python source, not a model file
+             |
+             = help: it has kernels: decompose emulate kernel.py"#]],
+    );
+    refused(
         "m.onnx",
         b"\x01\x02\x03\x04\xff\xfe",
         expect![[r#"
