@@ -134,7 +134,11 @@ impl State {
         for value in weights(plan, &prepare::weights_of(&plan.graph, &nodes)) {
             let name = &plan.graph.value(value).name;
             if task.parameter(name).is_some() {
-                state.own.insert(value, path(name));
+                let path = path(name).ok_or_else(|| {
+                    let message = format!("the parameter `{name}`, whose name is no expression of Python");
+                    Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(&task.task))
+                })?;
+                state.own.insert(value, path);
                 continue;
             }
             let imported = plan.imported.find(name).unwrap_or(value);
@@ -196,17 +200,23 @@ fn weights(plan: &Plan, prepared_from: &[ValueId]) -> BTreeSet<ValueId> {
     slots.chain(prepared_from.iter().copied()).filter(own).collect()
 }
 
-/// A name of a module's state as an expression: `layers.0.weight` is `layers[0].weight`.
-fn path(name: &str) -> String {
+/// A name of a module's state as an expression: `layers.0.weight` is `layers[0].weight`; `None` where a part is no
+/// identifier.
+fn path(name: &str) -> Option<String> {
+    let identifier = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
     let mut text = String::new();
     for part in name.split('.') {
-        match part.parse::<usize>() {
-            Ok(index) if !text.is_empty() => text += &format!("[{index}]"),
-            _ if text.is_empty() => text += part,
-            _ => text += &format!(".{part}"),
-        }
+        text += &match part.parse::<usize>() {
+            Ok(index) if !text.is_empty() => format!("[{index}]"),
+            _ if !identifier(part) => return None,
+            _ if text.is_empty() => part.to_owned(),
+            _ => format!(".{part}"),
+        };
     }
-    text
+    Some(text)
 }
 
 fn forward(plan: &Plan, task: &Task, kernels: &Kernels, state: &State, inputs: Vec<String>) -> diag::Result<String> {
@@ -251,4 +261,17 @@ fn python_value(value: &Argument) -> Option<String> {
         Argument::Tuple(items) => tuple(&all(items)?),
         Argument::List(_) | Argument::Opaque(_) => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path;
+
+    #[test]
+    fn names_of_the_state_are_expressions() {
+        assert_eq!(path("layers.0.conv.weight").as_deref(), Some("layers[0].conv.weight"));
+        assert_eq!(path("bias").as_deref(), Some("bias"));
+        assert_eq!(path("0.weight"), None);
+        assert_eq!(path("a-b.weight"), None);
+    }
 }

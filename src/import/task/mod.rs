@@ -211,6 +211,13 @@ impl Input {
             Input::Tensor { name, ty: _ } | Input::Value { name, value: _ } => name,
         }
     }
+
+    pub fn ty(&self) -> Option<&TensorType> {
+        match self {
+            Input::Tensor { name: _, ty } => Some(ty),
+            Input::Value { .. } => None,
+        }
+    }
 }
 
 /// A U010 about a document.

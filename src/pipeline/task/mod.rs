@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::{self, modelnew};
-use crate::import::task::{Task, archive_of, document_of};
+use crate::graph::{Graph, TensorType, ValueId};
+use crate::import::task::{Input, Task, archive_of, document_of};
 use crate::import::{self, Binding, Imported};
+use crate::shape::display;
 use crate::source::files;
 use crate::template::Library;
 
@@ -68,21 +70,28 @@ pub fn read(source: &Source, observer: &dyn Observer) -> Outcome<Read> {
         imported.graph.set_outputs(kept);
         imported.graph.remove_unneeded();
     }
-    let types = |what: &str, given: usize, graph: usize| {
-        let what = format!("it has {given} {what}, the archive beside it {graph}");
-        let help = "export the task again: python tools/export_task.py TASK.py";
-        vec![Diagnostic::new(&codes::TASK_INVALID, what).in_file(&task.file).help(help)]
-    };
-    let tensors = task.inputs.iter().filter(|input| matches!(input, import::task::Input::Tensor { .. })).count();
     if imported.unsupported.is_empty() {
-        if tensors != imported.graph.inputs().len() {
-            return Err(types("inputs", tensors, imported.graph.inputs().len()));
-        }
-        if task.outputs.len() != imported.graph.outputs().len() {
-            return Err(types("outputs", task.outputs.len(), imported.graph.outputs().len()));
-        }
+        let given: Vec<&TensorType> = task.inputs.iter().filter_map(Input::ty).collect();
+        belongs(&task, "inputs", &given, &imported.graph, imported.graph.inputs())?;
+        let returned: Vec<&TensorType> = task.outputs.iter().collect();
+        belongs(&task, "outputs", &returned, &imported.graph, imported.graph.outputs())?;
     }
     Ok(Read { task, imported, notes })
+}
+
+/// Whether the document and the archive beside it are of one export.
+fn belongs(task: &Task, what: &str, listed: &[&TensorType], graph: &Graph, values: &[ValueId]) -> Outcome<()> {
+    let archive: Vec<&TensorType> = values.iter().map(|&value| graph.ty(value)).collect();
+    if listed == archive.as_slice() {
+        return Ok(());
+    }
+    let shown = |types: &[&TensorType]| {
+        let each: Vec<String> = types.iter().map(|ty| format!("{} {}", ty.dtype, display(&ty.shape))).collect();
+        if each.is_empty() { "none".to_owned() } else { each.join(", ") }
+    };
+    let message = format!("its {what} are {}, those of the archive beside it {}", shown(listed), shown(&archive));
+    let help = "export the task again: python tools/export_task.py TASK.py";
+    Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(&task.file).help(help)])
 }
 
 /// The document of an export that fits the task: one that is there, or a new one.
