@@ -177,7 +177,6 @@ impl<'p> Lowering<'p> {
         for input in &node.inputs {
             read.extend(input.arg.tensors().into_iter().filter_map(|name| self.scope.read(name, &mut site).ok()));
         }
-        site.close().keep(&mut self.builder, source.clone());
         read.iter().for_each(|operand| self.builder.expose(operand));
         written(node).for_each(|name| self.scope.lose(name, &source.node));
         for &name in outputs.iter().filter(|name| self.used.contains(*name)) {
