@@ -44,7 +44,13 @@ pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding
     let graph = &program.graph_module.graph;
     let types = Types::bind(file, program, binding)?;
     let used = graph.reads().flat_map(Argument::tensors).collect();
-    let names = graph.tensor_values.keys().cloned().collect();
+    let mut names: HashSet<String> = HashSet::new();
+    for name in graph.inputs.iter().flat_map(Argument::tensors).chain(graph.nodes.iter().flat_map(results)) {
+        if !names.insert(name.to_owned()) {
+            return Err(vec![Diagnostic::new(&codes::MODEL_INVALID, format!("`{name}` is made twice")).in_file(file)]);
+        }
+    }
+    names.extend(graph.tensor_values.keys().cloned());
     let mut lowering = Lowering {
         file,
         types,
