@@ -316,11 +316,11 @@ fn forward_of_files_damaged() {
 /// Nesting of any depth is refused or followed, within the stack of a thread; so are doublings.
 #[test]
 fn forward_nested() {
-    for depth in [20, 190, 20_000] {
+    for depth in [20, 190, 2000] {
         let lines = |each: &dyn Fn(usize) -> String| (0..depth).map(each).collect::<String>();
         let blocks = |word: &str| {
-            let inside: String = (0..depth.min(2000)).map(|i| format!("{}{word}:\n", " ".repeat(8 + i))).collect();
-            format!("{inside}{}x\n", " ".repeat(8 + depth.min(2000)))
+            let inside: String = (0..depth).map(|i| format!("{}{word}:\n", " ".repeat(8 + i))).collect();
+            format!("{inside}{}x\n", " ".repeat(8 + depth))
         };
         let bodies = [
             blocks("for i in x"),

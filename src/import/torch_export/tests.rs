@@ -137,6 +137,14 @@ fn programs_that_are_wrong() {
         &sized(8),
         expect!["error[M001]: m.pt2: tensor `x`: `Rational` in a size is not read"],
     );
+    said(
+        &program(&relu.replace(
+            r#""outputs": [{"as_tensor": {"name": "y"}}], "name""#,
+            r#""outputs": [{"as_tensor": {"name": "x"}}], "name""#,
+        )),
+        &sized(8),
+        expect!["error[M001]: m.pt2: `x` is made twice"],
+    );
     let parameter = r#"{"parameter": {"arg": {"name": "x"}, "parameter_name": "l.weight"}}"#;
     let specified = relu.replace(r#"{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}"#, parameter);
     said(&program(&specified), &none, expect!["error[M005]: m.pt2: tensor `l.weight`: the archive has no elements for it"]);

@@ -46,7 +46,13 @@ pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding
     let graph = &program.graph_module.graph;
     let types = Types::bind(file, program, binding)?;
     let used = graph.reads().flat_map(Argument::tensors).collect();
-    let names = graph.tensor_values.keys().cloned().collect();
+    let mut names: HashSet<String> = HashSet::new();
+    for name in graph.inputs.iter().flat_map(Argument::tensors).chain(graph.nodes.iter().flat_map(results)) {
+        if !names.insert(name.to_owned()) {
+            return Err(vec![Diagnostic::new(&codes::MODEL_INVALID, format!("`{name}` is made twice")).in_file(file)]);
+        }
+    }
+    names.extend(graph.tensor_values.keys().cloned());
     let mut lowering = Lowering {
         file,
         types,
@@ -180,7 +186,6 @@ impl<'p> Lowering<'p> {
         for input in &node.inputs {
             read.extend(input.arg.tensors().into_iter().filter_map(|name| self.scope.read(name, &mut site).ok()));
         }
-        site.close().keep(&mut self.builder, source.clone());
         read.iter().for_each(|operand| self.builder.expose(operand));
         written(node).for_each(|name| self.scope.lose(name, &source.node));
         for &name in outputs.iter().filter(|name| self.used.contains(*name)) {

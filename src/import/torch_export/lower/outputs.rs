@@ -24,10 +24,8 @@ impl<'p> Lowering<'p> {
                 continue;
             };
             let source = Source { operator: "output".to_owned(), node: name.clone(), module: None };
-            let mut site = Site::new(&mut self.builder, source.clone(), name);
-            let read = self.scope.read(name, &mut site);
-            site.close().keep(&mut self.builder, source);
-            let Ok(operand) = read else { continue };
+            let mut site = Site::new(&mut self.builder, source, name);
+            let Ok(operand) = self.scope.read(name, &mut site) else { continue };
             match kind {
                 "user_output" => {
                     let ty = self.builder.ty(&operand);

@@ -101,7 +101,35 @@ fn a_view_that_is_read_anew_outlives_the_node_that_reads_it() {
         node("remainder.Scalar", &[("self", tensor("v")), ("other", json!({"as_float": 2.0}))], "rest"),
         node("relu.default", &[("self", tensor("v"))], "y"),
     ];
-    Program { buffers: &[], nodes: &nodes, outputs: &["y", "v"] }.gives(expect![[""]]);
+    Program { buffers: &[], nodes: &nodes, outputs: &["y", "v"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        v: f32[4,2] = reshape(x) shape=[4,2]
+          from aten.view.default "v"
+        added: f32[2,4] = map add(x, x)
+          read 0[d0, d1]
+          read 1[d0, d1]
+          body add(r0, r1)
+          from aten.add_.Tensor "added"
+        rest.reshape: f32[4,2] = reshape(added) shape=[4,2]
+          from aten.remainder.Scalar "rest"
+        y: f32[4,2] = map relu(rest.reshape)
+          read 0[d0, d1]
+          body select(lt(r0, 0.0), 0.0, r0)
+          from aten.relu.default "y"
+        v.2: f32[4,2] = reshape(rest.reshape) shape=[4,2]
+          from output "v.2"
+        x.updated: f32[2,4] = reshape(added) shape=[2,4]
+          from output "x.updated"
+        output y
+        output v.2
+        output x.updated
+        output rest.reshape
+        writes x: %x.updated
+        unsupported[M008]: m.pt2: aten.remainder.Scalar: the remainder of floats
+         |
+         = note: 1 node: rest
+    "#]]);
 }
 
 fn add_(name: &str) -> Json {
@@ -115,23 +143,86 @@ fn relu(name: &str) -> Json {
 #[test]
 fn a_write_through_one_tied_tensor_is_seen_by_the_other() {
     let buffers = [("a", meta(&[2, 4])), ("b", meta(&[2, 4]))];
-    Program { buffers: &buffers, nodes: &[add_("a"), relu("b")], outputs: &["y"] }.gives(expect![[""]]);
+    Program { buffers: &buffers, nodes: &[add_("a"), relu("b")], outputs: &["y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        weight a.2: f32[2,4] bias = data [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        added: f32[2,4] = map add(a.2, x)
+          read 0[d0, d1]
+          read 1[d0, d1]
+          body add(r0, r1)
+          from aten.add_.Tensor "added"
+        y: f32[2,4] = map relu(added)
+          read 0[d0, d1]
+          body select(lt(r0, 0.0), 0.0, r0)
+          from aten.relu.default "y"
+        a.updated: f32[2,4] = reshape(added) shape=[2,4]
+          from output "a.updated"
+        b.updated: f32[2,4] = reshape(added) shape=[2,4]
+          from output "b.updated"
+        output y
+        output a.updated
+        output b.updated
+        writes a: %a.updated
+        writes b: %b.updated
+    "#]]);
 }
 
 /// The other is a transpose of it; nobody reads either behind the write.
 #[test]
 fn a_write_to_memory_that_is_shared_in_another_way_is_refused() {
     let buffers = [("a", meta(&[2, 4])), ("turned", placed(&[4, 2], &[1, 4], 0))];
-    Program { buffers: &buffers, nodes: &[add_("a"), relu("turned")], outputs: &["y"] }.gives(expect![[""]]);
+    Program { buffers: &buffers, nodes: &[add_("a"), relu("turned")], outputs: &["y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        weight a.2: f32[2,4] bias = data [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        unsupported[M008]: m.pt2: aten.add_.Tensor: a write to memory that `turned` shares in another way
+         |
+         = note: 1 node: added
+        unsupported[M008]: m.pt2: nodes behind what `added` writes cannot be decomposed
+         |
+         = note: 1 node: y
+    "#]]);
     let reads = [node("add.Tensor", &[("self", tensor("a")), ("other", tensor("x"))], "added"), relu("turned")];
-    Program { buffers: &buffers, nodes: &reads, outputs: &["added", "y"] }.gives(expect![[""]]);
+    Program { buffers: &buffers, nodes: &reads, outputs: &["added", "y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        weight a.2: f32[2,4] bias = data [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        weight y: f32[4,2] = data [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        added: f32[2,4] = map add(a.2, x)
+          read 0[d0, d1]
+          read 1[d0, d1]
+          body add(r0, r1)
+          from aten.add.Tensor "added"
+        output added
+        output y
+    "#]]);
 }
 
 #[test]
 fn parts_of_one_storage_that_do_not_meet_are_written_apart() {
     let buffers = [("a", meta(&[4])), ("b", placed(&[4], &[1], 4))];
     let add = node("add_.Tensor", &[("self", tensor("a")), ("other", tensor("b"))], "added");
-    Program { buffers: &buffers, nodes: &[add, relu("a")], outputs: &["y"] }.gives(expect![[""]]);
+    Program { buffers: &buffers, nodes: &[add, relu("a")], outputs: &["y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        weight a.2: f32[4] bias = data [0.0, 0.0, 0.0, 0.0]
+        weight b.2: f32[4] bias = data [0.0, 0.0, 0.0, 0.0]
+        added: f32[4] = map add(a.2, b.2)
+          read 0[d0]
+          read 1[d0]
+          body add(r0, r1)
+          from aten.add_.Tensor "added"
+        y: f32[4] = map relu(added)
+          read 0[d0]
+          body select(lt(r0, 0.0), 0.0, r0)
+          from aten.relu.default "y"
+        a.updated: f32[4] = reshape(added) shape=[4]
+          from output "a.updated"
+        output y
+        output a.updated
+        writes a: %a.updated
+    "#]]);
 }
 
 /// The elements of `x` and of its views are not known once the node is cut out.
@@ -140,8 +231,30 @@ fn what_a_node_writes_that_is_cut_out_is_lost() {
     let view = node("view.default", &[("self", tensor("x")), ("size", ints(&[4, 2]))], "v");
     let inputs = [("self", tensor("x")), ("other", json!({"as_float": 2.0}))];
     let nodes = [view.clone(), node("remainder_.Scalar", &inputs, "rest"), relu("v")];
-    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[""]]);
+    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        v: f32[4,2] = reshape(x) shape=[4,2]
+          from aten.view.default "v"
+        unsupported[M008]: m.pt2: aten.remainder_.Scalar: the remainder of floats
+         |
+         = note: 1 node: rest
+        unsupported[M008]: m.pt2: nodes behind what `rest` writes cannot be decomposed
+         |
+         = note: 1 node: y
+    "#]]);
     // Not in the table of signatures: its name says that it writes.
     let nodes = [view, node("cauchy_.default", &[("self", tensor("x"))], "drawn"), relu("v")];
-    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[""]]);
+    Program { buffers: &[], nodes: &nodes, outputs: &["y"] }.gives(expect![[r#"
+        graph "m.pt2"
+        input x: f32[2,4]
+        v: f32[4,2] = reshape(x) shape=[4,2]
+          from aten.view.default "v"
+        unsupported[M008]: m.pt2: operator aten.cauchy_.default is not supported
+         |
+         = note: 1 node: drawn
+        unsupported[M008]: m.pt2: nodes behind what `drawn` writes cannot be decomposed
+         |
+         = note: 1 node: y
+    "#]]);
 }
