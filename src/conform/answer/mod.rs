@@ -8,34 +8,33 @@
 //!
 //! Parameters and inputs may only be read; every element of a result must have been written.
 //!
-//! Not caught: which launch is wrong, where several lead to a result; wrong values that the bound of the whole hides;
-//! special values.
+//! Not caught: which launch is wrong, where several lead to a result (lines are suspected in the last alone); wrong values
+//! that the bound of the whole hides; special values.
 
-use std::borrow::Cow;
+mod run;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::conform::bound::{Derived, Inputs, derive};
+use crate::conform::causes::with_suspects;
 use crate::conform::chain::ChainReport;
+use crate::conform::diagnose::{Finding, SUSPECTS, Seen};
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::inputs::{self, Kind};
 use crate::conform::subject::upstream;
 use crate::conform::verdict::{Error, Verdict, Word};
-use crate::conform::{alive, compare, diagnose, exact, layout, outputs};
+use crate::conform::{alive, compare, diagnose, exact, outputs};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::dtype::DType;
-use crate::emulate::{self, BufferId, Memory, View};
-use crate::graph::{Graph, NodeId, Producer, ValueId};
+use crate::graph::{Graph, NodeId, ValueId};
 use crate::host::construct::CLASS;
-use crate::host::prepare_eval::float16;
-use crate::host::{self, Constructed, Event, HostTensor, KernelArg, Modules, Trace, prepare_eval};
+use crate::host::{self, Constructed, Event, HostTensor, KernelArg, KernelLaunch, Modules, Trace};
 use crate::import::task::Task;
-use crate::reference::{self, Env, Math, seeded};
-use crate::rng::{self, Seed};
+use crate::reference::{self, Env, Math};
 use crate::shape;
 use crate::source::SourceFile;
 use crate::syntax::parse_module;
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::Tensor;
 use crate::tolerance::Precision;
 
 /// The import name of the file.
@@ -170,16 +169,35 @@ impl<'a> Answer<'a> {
         }
         let (got, cost) = self.run(executor, &env, seed)?;
         let expected = self.expected(&nodes, env, kind)?;
-        let results = graph.outputs().iter().zip(got).map(|(output, got)| {
+        let results = graph.outputs().iter().zip(&self.trace.returned).zip(got).map(|((output, returned), got)| {
             let (expected, derived) = (&expected.0[output], &expected.1[output]);
             let comparison = compare::compare(&got, expected, derived);
             let name = &graph.value(*output).name;
             let finding = diagnose::examine(name, &got, expected, derived, &comparison);
-            let note = format!("found in the {} pass", kind.name());
-            let mismatch = finding.map(|finding| self.at_forward(finding.diagnostic.note(note)));
+            let mismatch = finding.map(|finding| self.suspected(finding, returned).note(format!("pass: {}", kind.name())));
             Passed { error: Error::of(&comparison, derived), exact: derived.bound.is_none(), mismatch, cost }
         });
         Ok(results.collect())
+    }
+
+    /// A wrong result, with the lines to look at in the kernel that writes it last.
+    fn suspected(&self, finding: Finding, result: &HostTensor) -> Diagnostic {
+        let diagnostic = self.at_forward(finding.diagnostic);
+        let launches: Vec<&KernelLaunch> = self.trace.launches().collect();
+        let hands = |launch: &&KernelLaunch| {
+            launch.args.iter().any(|(_, arg)| matches!(arg, KernelArg::Tensor(tensor) if tensor.storage == result.storage))
+        };
+        let (Some(at), Some(module)) = (launches.iter().rposition(hands), self.modules.ast(MODULE)) else { return diagnostic };
+        let writer = launches[at];
+        let pointers = writer.args.iter().filter_map(|(param, arg)| match arg {
+            KernelArg::Tensor(tensor) => Some((param.clone(), self.trace.storages[tensor.storage.0].name.clone())),
+            _ => None,
+        });
+        let pointers = pointers.collect();
+        let seen = Seen { clue: finding.clue, evidence: None, pointers: &pointers, grid: Some(writer.grid.map(i64::from)) };
+        let suspects = diagnose::rank(module, &writer.function, seen, SUSPECTS);
+        let last = format!("{} handles it last, launch {} of {}", writer.function, at + 1, launches.len());
+        with_suspects(diagnostic.note(last), module, suspects)
     }
 
     /// Reference and bound of each output.
@@ -258,92 +276,6 @@ impl<'a> Answer<'a> {
 
     fn lost(&self, value: ValueId) -> Box<Diagnostic> {
         Box::new(Diagnostic::new(&codes::INTERNAL, format!("no elements for {}", self.graph.value(value).name)))
-    }
-
-    /// A value that enters: the task's own weight, or a generated input.
-    fn given(&self, value: ValueId, seed: u64) -> Result<Arc<Tensor>> {
-        let data = self.graph.value(value);
-        if let Producer::Weight(_) = data.producer {
-            return seeded::own(self.graph, value);
-        }
-        let (dtype, shape) = (data.ty.dtype, data.ty.shape.clone());
-        Ok(Arc::new(match seeded::law(data.role, dtype) {
-            Some(law) => rng::fill(law, Seed::derive(seed, &data.name), dtype, shape),
-            None => Tensor::zeros(dtype, shape),
-        }))
-    }
-
-    /// What forward returns for these elements.
-    fn run(&self, executor: &Executor, env: &Env, seed: u64) -> Result<(Vec<Tensor>, Cost)> {
-        let mut memory = Memory::default();
-        let Constructed { prepare, names, .. } = &self.constructed;
-        let made = prepare_eval::evaluate(prepare, |name| match self.graph.find(name) {
-            Some(value) => Ok(Cow::Owned(match env.get(value) {
-                Some(tensor) => tensor.as_ref().clone(),
-                None => self.given(value, seed)?.as_ref().clone(),
-            })),
-            None => self.unread(name),
-        })?;
-        for (at, (name, tensor)) in names.iter().zip(made).enumerate() {
-            let lanes = match self.half(at, &tensor) {
-                Some(dtype) => {
-                    Storage::F32((0..tensor.len()).map(|i| float16(dtype, tensor.storage().get_f64(i) as i64)).collect())
-                }
-                None => tensor.into_storage(),
-            };
-            let buffer = memory.insert(format!("self.{name}"), lanes);
-            memory.protect(buffer, true);
-        }
-        for &input in self.graph.inputs() {
-            let tensor = env.get(input).ok_or_else(|| self.lost(input))?;
-            let buffer = memory.insert(self.graph.value(input).name.clone(), tensor.storage().clone());
-            memory.protect(buffer, true);
-        }
-        let mut cost = Cost::default();
-        for event in &self.trace.events {
-            match event {
-                Event::Alloc { .. } => executor.allocate(&mut memory, &self.trace, event),
-                Event::Launch(launch) => cost.add(executor.launch(&mut memory, launch)?),
-            }
-        }
-        let results = self.trace.returned.iter().map(|tensor| self.result(executor, &memory, tensor)).collect::<Result<_>>()?;
-        Ok((results, cost))
-    }
-
-    /// What launches read a tensor of `self` as, where that holds halves as integers.
-    fn half(&self, at: usize, tensor: &Tensor) -> Option<DType> {
-        let read = self.trace.launches().flat_map(|launch| &launch.args).find_map(|(_, argument)| match argument {
-            KernelArg::Tensor(read) if read.storage.0 == at => Some(read.dtype),
-            _ => None,
-        });
-        read.filter(|dtype| tensor.dtype() == DType::I16 && matches!(dtype, DType::F16 | DType::BF16))
-    }
-
-    /// A parameter that the task's forward does not read: of our own choosing where no launch reads it, either.
-    fn unread(&self, name: &str) -> Result<Cow<'static, Tensor>> {
-        let Some(parameter) = self.task.parameter(name) else {
-            return Err(Box::new(Diagnostic::new(&codes::INTERNAL, format!("the task has no parameter {name}"))));
-        };
-        let at = self.constructed.names.iter().position(|own| own == name);
-        let read = self.trace.launches().flat_map(|launch| &launch.args).any(|(_, argument)| match argument {
-            KernelArg::Tensor(tensor) => Some(tensor.storage.0) == at,
-            _ => false,
-        });
-        if read {
-            let what = format!("reading the parameter `{name}`, which the task's forward does not read,");
-            return Err(Box::new(self.at_forward(Diagnostic::new(&codes::HOST_SYNTAX, what + " is not offered yet"))));
-        }
-        Ok(Cow::Owned(Tensor::zeros(parameter.ty.dtype, parameter.ty.shape.clone())))
-    }
-
-    fn result(&self, executor: &Executor, memory: &Memory, tensor: &HostTensor) -> Result<Tensor> {
-        let buffer = BufferId(tensor.storage.0);
-        let origin = tensor.offset as usize;
-        let view = View { buffer, pointer: origin, shape: tensor.shape.clone(), strides: tensor.strides.clone(), origin };
-        if let Some(fault) = emulate::coverage(memory, &view, executor.checks().emulator) {
-            return Err(Box::new(if fault.place.is_some() { fault } else { self.at_forward(fault) }));
-        }
-        Ok(layout::read(memory.lanes(buffer), tensor.dtype, &tensor.shape, &tensor.strides, tensor.offset))
     }
 }
 
