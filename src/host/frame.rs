@@ -49,7 +49,7 @@ pub(super) fn fits(frame: &Frame, items: usize, span: Span) -> diag::Result<()> 
 }
 
 /// Names that statements bind, nested ones included.
-fn collect_assigned<'m>(body: &'m [Stmt], names: &mut BTreeSet<&'m str>) {
+pub(super) fn collect_assigned<'m>(body: &'m [Stmt], names: &mut BTreeSet<&'m str>) {
     fn target<'m>(e: &'m Expr, names: &mut BTreeSet<&'m str>) {
         match &e.kind {
             ExprKind::Name(name) => drop(names.insert(name)),

@@ -124,7 +124,7 @@ pub(super) fn refuse(ast: &Module, span: Span, construct: &str) -> Box<Diagnosti
 }
 
 /// The names that a module-level statement binds.
-fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<(String, Global)>> {
+pub(super) fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<(String, Global)>> {
     let bound = match &stmt.kind {
         StmtKind::Expr(e) if first && matches!(e.kind, ExprKind::Str(_)) => Vec::new(),
         StmtKind::Import(list) => list

@@ -51,7 +51,7 @@ impl Source {
 
     /// Whether the task's module binds a name.
     pub fn defines(&self, name: &str) -> bool {
-        self.module.body.iter().any(|stmt| bound(stmt).iter().any(|own| own == name))
+        binding(&self.module, name).is_some()
     }
 
     fn lacks(&self, what: String) -> Box<Diagnostic> {
@@ -137,6 +137,18 @@ impl Source {
         let is_import = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Import(_) | StmtKind::ImportFrom { .. });
         stmts.map(|stmt| Needed { stmt, is_import: is_import(stmt) }).collect()
     }
+}
+
+/// The module-level statement that binds a name.
+pub fn binding<'m>(module: &'m Module, name: &str) -> Option<&'m Stmt> {
+    module.body.iter().rfind(|stmt| bound(stmt).iter().any(|own| own == name))
+}
+
+/// Names that a statement reads and that its own functions do not bind, `forward` of a class excepted.
+pub fn reads(stmt: &Stmt) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    of_statement(stmt, &mut names);
+    names
 }
 
 /// Names that a statement binds, those of `for` excepted.

@@ -1,33 +1,35 @@
 //! `__init__` of a task's `ModelNew`: what `self` holds afterwards, its tensors as steps of [`Prepare`].
 //!
 //! Nothing is drawn here. The task's own `__init__` is the measure: statements that create modules or draw numbers must be
-//! the task's, each once and in its order, since only then do parameters get the elements of the original's. Their
-//! targets may differ (`conv = nn.Conv2d(…)` for `self.conv = nn.Conv2d(…)`); what is bound there stands for the part of
+//! the task's, each once and in its order, since only then do parameters get the elements of the original's. The
+//! names in them must mean what they do in the task ([`alike`]). Their targets may differ (`conv = nn.Conv2d(…)` for `self.conv = nn.Conv2d(…)`); what is bound there stands for the part of
 //! the task's state under that name. Statements of the task that create nothing may be left out. Every other statement is
 //! host code: parameters may be renamed, prepared and registered.
 //!
 //! Not caught: a module whose constructor draws more numbers than the names of its parameters show and that is replaced by
 //! another of equal text; state that `forward` changes.
 
+mod alike;
+mod statements;
+
+use std::collections::BTreeSet;
+
 use super::eval::Evaluator;
-use super::frame::Frame;
+use super::frame::{Frame, collect_assigned};
 use super::modules::{Global, Modules};
 use super::prepare::Prepare;
 use super::value::Value;
 use super::{HostArg, Trace, trace_launch};
 use crate::diag::{self, Diagnostic, codes};
-use crate::import::task::source::attributes_of_self;
+use crate::import::task::source::{attributes_of_self, reads};
 use crate::import::task::{Argument, Input, Task};
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Keyword, Stmt, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt, StmtKind};
 use crate::syntax::same::same_statements;
-use crate::syntax::walk::{each_expr, each_stmt, own_exprs};
+use statements::{arguments, assigned, called, creates, drawn, draws, first_line, is_text};
 
 /// The class that answers a task.
 pub const CLASS: &str = "ModelNew";
-
-/// Calls that create and draw nothing, by their names.
-const PLAIN: [&str; 12] = ["super", "range", "len", "int", "float", "bool", "tuple", "list", "min", "max", "sum", "math.sqrt"];
 
 /// What `self` holds when `__init__` is done.
 #[derive(Clone, Debug)]
@@ -52,7 +54,15 @@ pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<C
     let (host, def) = evaluator.entry(module, &format!("{CLASS}.__init__"))?;
     let mut frame = Frame::new(host, def);
     bind_arguments(&mut evaluator, &mut frame, def, task)?;
-    let mut run = Run { evaluator, own: task, left: originals(task), seed: None, begun: false };
+    let mut run = Run {
+        evaluator,
+        own: task,
+        left: originals(task),
+        seed: None,
+        begun: false,
+        local: locals(task),
+        compared: BTreeSet::new(),
+    };
     for stmt in &def.body {
         run.statement(&mut frame, stmt)?;
     }
@@ -93,6 +103,14 @@ pub fn trace_model_new(modules: &Modules, module: &str, constructed: &Constructe
 
 const HELP: &str = "create the task's modules and parameters in the task's order, with the task's arguments";
 
+/// Names that the task's constructor binds: parameters and what it assigns.
+fn locals(task: &Task) -> BTreeSet<&str> {
+    let Some(init) = task.source.init() else { return BTreeSet::new() };
+    let mut names: BTreeSet<&str> = init.params.iter().map(|param| param.name.as_str()).collect();
+    collect_assigned(&init.body, &mut names);
+    names
+}
+
 /// The task's own statements, without docstring and `super().__init__()`.
 fn originals(task: &Task) -> Vec<&Stmt> {
     let body = task.source.init().map(|init| init.body.as_slice()).unwrap_or_default();
@@ -107,6 +125,10 @@ struct Run<'m, 't> {
     seed: Option<i64>,
     /// Whether anything was created.
     begun: bool,
+    /// Names that the task's constructor binds itself.
+    local: BTreeSet<&'t str>,
+    /// Names of the task's module that mean the same here.
+    compared: BTreeSet<String>,
 }
 
 impl<'m, 't> Run<'m, 't> {
@@ -122,7 +144,12 @@ impl<'m, 't> Run<'m, 't> {
         }
         if let Some((at, original)) = self.matching(frame, stmt) {
             self.left.drain(..=at);
-            self.begun |= draws(original);
+            if draws(original) {
+                self.begun = true;
+                for name in reads(original).iter().filter(|name| !self.local.contains(name.as_str())) {
+                    alike::check(&mut self.compared, self.own, frame.module, name, stmt.span)?;
+                }
+            }
             return self.bind(frame, stmt, original);
         }
         let own = &frame.module.globals;
@@ -334,97 +361,4 @@ fn put<'m>(frame: &mut Frame<'m>, name: &str, value: Value<'m>) {
         attributes.retain(|(key, _)| key != name);
         attributes.push((name.to_owned(), value));
     }
-}
-
-fn assigned(stmt: &Stmt) -> Option<(&Expr, &Expr)> {
-    match &stmt.kind {
-        StmtKind::Assign { targets, value } => match targets.as_slice() {
-            [target] => Some((target, value)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// What a parameter is made of.
-fn drawn(value: &Expr) -> &Expr {
-    match &value.kind {
-        ExprKind::Call { func, args, keywords: _ } => match (func.as_dotted().as_deref(), args.as_slice()) {
-            (Some("nn.Parameter" | "torch.nn.Parameter"), [inner]) => drawn(inner),
-            _ => value,
-        },
-        _ => value,
-    }
-}
-
-/// What an expression statement calls: a dotted name, or `super().__init__`.
-fn called(stmt: &Stmt) -> Option<String> {
-    let StmtKind::Expr(e) = &stmt.kind else { return None };
-    let ExprKind::Call { func, .. } = &e.kind else { return None };
-    if let ExprKind::Attribute { value, name } = &func.kind
-        && let ExprKind::Call { func, .. } = &value.kind
-        && func.as_name() == Some("super")
-    {
-        return Some(format!("super().{name}"));
-    }
-    func.as_dotted()
-}
-
-fn arguments(stmt: &Stmt) -> Option<(&[Expr], &[Keyword])> {
-    let StmtKind::Expr(e) = &stmt.kind else { return None };
-    match &e.kind {
-        ExprKind::Call { func: _, args, keywords } => Some((args, keywords)),
-        _ => None,
-    }
-}
-
-fn is_text(stmt: &Stmt) -> bool {
-    matches!(&stmt.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_)))
-}
-
-/// Whether a statement may create modules or draw numbers: it calls something outside the plain list, which is neither a
-/// method that only moves or registers nor a function that host code may call (`is_host`).
-fn creates(stmt: &Stmt, is_host: &dyn Fn(&str) -> bool) -> bool {
-    const MOVES: [&str; 12] = [
-        "clone",
-        "detach",
-        "contiguous",
-        "view",
-        "reshape",
-        "permute",
-        "transpose",
-        "to",
-        "register_buffer",
-        "size",
-        "stride",
-        "numel",
-    ];
-    const TORCH: [&str; 7] =
-        ["torch.cat", "torch.sqrt", "torch.rsqrt", "torch.nn.functional.pad", "F.pad", "nn.functional.pad", "torch.manual_seed"];
-    let mut found = false;
-    each_stmt(std::slice::from_ref(stmt), &mut |stmt| {
-        for e in own_exprs(stmt) {
-            each_expr(e, &mut |e| {
-                let ExprKind::Call { func, args, .. } = &e.kind else { return };
-                let name = func.as_dotted();
-                found |= match (&func.kind, name.as_deref()) {
-                    (_, Some(name)) if PLAIN.contains(&name) || TORCH.contains(&name) || is_host(name) => false,
-                    // What it holds may draw, and is looked at by itself.
-                    (_, Some("nn.Parameter" | "torch.nn.Parameter")) => args.is_empty(),
-                    (ExprKind::Attribute { value: _, name }, _) => !MOVES.contains(&name.as_str()) && name != "__init__",
-                    _ => true,
-                };
-            });
-        }
-    });
-    found
-}
-
-/// [`creates`], of a statement of the task.
-fn draws(stmt: &Stmt) -> bool {
-    creates(stmt, &|_| false)
-}
-
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }
