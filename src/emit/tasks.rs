@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::kernel_test::drawn;
-use super::python::{Names, call, described, prose, statement, tuple};
+use super::python::{Names, call, described, list, prose, statement};
 use super::subject::Subject;
 use super::{Files, kernel_file, torch_ops, wrapper};
 use crate::diag;
@@ -81,6 +81,6 @@ fn text(plan: &Plan, index: usize, subject: &Subject) -> diag::Result<String> {
         operators.join(", "),
         taken.join(", "),
         values[&subject.output],
-        tuple(&given).trim_matches(['(', ')']).trim_end_matches(','),
+        list(&given),
     ))
 }
