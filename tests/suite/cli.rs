@@ -77,11 +77,11 @@ fn bad_files_are_refused_by_name() {
     refused(
         &["kernel.py"],
         expect![[r#"
-        exit 2
-        error[U003]: kernel.py: is Python source, not a model file
-         |
-         = help: export the model where its Python code is: torch.export.save(torch.export.export(model, (example_input,)), "model.pt2")
-    "#]],
+            exit 2
+            error[U003]: kernel.py: is Python source, not a model file
+             |
+             = help: it has kernels: decompose emulate kernel.py
+        "#]],
     );
 }
 

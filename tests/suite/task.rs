@@ -65,5 +65,32 @@ fn each_layer_of_a_model_becomes_a_task() {
     assert_eq!((status, err.as_str()), (0, ""));
     assert_eq!(out, "relu-tasks/001_y.py\n1 task of 1 launch, not verified: a task is a question\n");
     let text = fs::read_to_string(folder.path().join("relu-tasks/001_y.py")).unwrap();
-    expect_test::expect![[r#""#]].assert_eq(&text);
+    expect_test::expect![[r#"
+        """y of relu: Relu."""
+
+        import torch
+        import torch.nn as nn
+
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+
+            def forward(self, x):
+                """Returns float32 [4, 100].
+
+                x: float32 [4, 100]
+                """
+                y = torch.relu(x)
+                return y
+
+
+        def get_inputs():
+            return [torch.randn((4, 100))]
+
+
+        def get_init_inputs():
+            return []
+    "#]]
+    .assert_eq(&text);
 }
