@@ -84,9 +84,13 @@ pub enum Input {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct Header {
     format: String,
     version: u64,
+}
+
+#[derive(Deserialize)]
+struct Document {
     file: String,
     sha256: String,
     reduced: Option<i64>,
@@ -148,11 +152,14 @@ impl Task {
 
     /// Reads a document from memory; `name` is the file's name for messages.
     pub fn parse(name: &str, bytes: &[u8]) -> Result<Task> {
-        let document: Document = serde_json::from_slice(bytes).map_err(|error| invalid(name, error.to_string()))?;
-        let Document { format, version, file, sha256, reduced, class, source, init, parameters, inputs, outputs } = document;
+        let refuse = |error: serde_json::Error| invalid(name, error.to_string());
+        // The format, before anything else of the document is believed.
+        let Header { format, version } = serde_json::from_slice(bytes).map_err(refuse)?;
         if format != FORMAT || version != VERSION {
             return Err(invalid(name, format!("it is {format} version {version}, not {FORMAT} version {VERSION}")));
         }
+        let document: Document = serde_json::from_slice(bytes).map_err(refuse)?;
+        let Document { file, sha256, reduced, class, source, init, parameters, inputs, outputs } = document;
         let ty = |entry: &Entry| tensor_type(name, entry);
         let parameters = parameters
             .iter()
