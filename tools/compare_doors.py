@@ -24,7 +24,6 @@ No GPU is needed. Modules run their Python, so this belongs into a container.
 import argparse
 import collections
 import contextlib
-import importlib.util
 import io
 import json
 import os
@@ -36,17 +35,9 @@ import tempfile
 
 import triton
 from drawn_runs import ELEMENTS, ask, sizes
-from triton_ir import after_the_stage, source_ir, specialised
+from triton_ir import after_the_stage, load, source_ir, specialised
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class Case:

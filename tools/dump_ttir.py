@@ -11,21 +11,11 @@ for templates and public kernels.)
 """
 
 import argparse
-import importlib.util
 import os
 import pathlib
-import sys
 
 import triton
-from triton_ir import after_the_stage, source_ir, specialised, without_folders
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+from triton_ir import after_the_stage, load, source_ir, specialised, without_folders
 
 
 def write(out, stem, path, request, source_only):

@@ -1,7 +1,9 @@
 """Triton's own IR of a kernel, before any pass and after its ttir stage, by any of Triton 3.2 to 3.9; no GPU is needed."""
 
+import importlib.util
 import inspect
 import re
+import sys
 
 import triton
 import triton.language as tl
@@ -17,6 +19,15 @@ SCALARS = {"i32": "i32", "i64": "i64", "u32": "u32", "u64": "u64", "f32": "fp32"
 if not hasattr(triton, "constexpr_function"):
     # Since 3.5. What it decorates is called with constexprs alone, as a constexpr that is a function is.
     triton.constexpr_function = tl.constexpr
+
+
+def load(path):
+    """The module of a file with kernels, which is run."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def argument(module, text):

@@ -96,6 +96,13 @@ pub struct KernelArgs {
     /// Element type of floats: the model's own, or every float converted to one
     #[arg(long, default_value = "as-is", value_name = "as-is|f32|f16|bf16")]
     pub dtype: String,
+    #[command(flatten)]
+    pub planning: PlanningArgs,
+}
+
+/// What decides a plan, whatever the element type.
+#[derive(Args, Debug, Default, Clone)]
+pub struct PlanningArgs {
     /// Precision class of fp32 dots; tf32 truncates operands, the others split them
     #[arg(long, default_value = "ieee", value_name = "ieee|tf32|tf32x3|bf16x6")]
     pub precision: String,
@@ -280,7 +287,7 @@ pub struct TaskArgs {
     #[command(flatten)]
     pub exporting: ExportArgs,
     #[command(flatten)]
-    pub kernels: TaskKernelArgs,
+    pub planning: PlanningArgs,
     /// What the names of kernels begin with [default: after the task's file]
     #[arg(long, value_name = "NAME")]
     pub op_name: Option<String>,
@@ -298,23 +305,6 @@ pub struct TaskArgs {
     pub force: bool,
     #[command(flatten)]
     pub output_form: OutputArgs,
-}
-
-/// [`KernelArgs`] without the element type, which is the task's.
-#[derive(Args, Debug, Default, Clone)]
-pub struct TaskKernelArgs {
-    /// Precision class of fp32 dots; tf32 truncates operands, the others split them
-    #[arg(long, default_value = "ieee", value_name = "ieee|tf32|tf32x3|bf16x6")]
-    pub precision: String,
-    /// Hardware the kernels are scheduled for
-    #[arg(long, default_value = "sm_90", value_name = "TARGET")]
-    pub target: String,
-    /// How much to fuse
-    #[arg(long, default_value = "basic", value_name = "none|basic")]
-    pub fuse: String,
-    /// A folder of operator templates beside the built-in ones
-    #[arg(long, value_name = "DIR")]
-    pub templates: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -146,10 +146,10 @@ fn model_options(model: PathBuf, binding: &args::ModelArgs, kernels: &args::Kern
             Shapes::Unit => Size::Unit,
         },
         dtype: options::dtype(kernels)?,
-        precision: options::precision(kernels)?,
-        fuse: options::fuse_level(kernels)?,
-        target: kernels.target.clone(),
-        templates: kernels.templates.clone(),
+        precision: options::precision(&kernels.planning.precision)?,
+        fuse: options::fuse_level(&kernels.planning.fuse)?,
+        target: kernels.planning.target.clone(),
+        templates: kernels.planning.templates.clone(),
         ..Options::default()
     })
 }

@@ -72,14 +72,14 @@ pub fn dtype(args: &KernelArgs) -> Result<Option<DType>> {
 }
 
 /// The class of contractions with fp32 operands. The two that are split by hand need kernels that do it.
-pub fn precision(args: &KernelArgs) -> Result<Precision> {
+pub fn precision(class: &str) -> Result<Precision> {
     let offered = [Precision::Ieee, Precision::Tf32, Precision::Tf32x3, Precision::Bf16x6].map(|p| (p.name(), p));
     let later = [Precision::Fp16x3.name(), Precision::Bf16x3.name(), "auto"];
-    choice("--precision", &args.precision, &offered, &later)
+    choice("--precision", class, &offered, &later)
 }
 
-pub fn fuse_level(args: &KernelArgs) -> Result<Level> {
-    choice("--fuse", &args.fuse, &[("none", Level::None), ("basic", Level::Basic)], &["full"])
+pub fn fuse_level(level: &str) -> Result<Level> {
+    choice("--fuse", level, &[("none", Level::None), ("basic", Level::Basic)], &["full"])
 }
 
 /// What is verified of a suite that lies there.
@@ -172,19 +172,17 @@ mod tests {
 
     #[test]
     fn later_values_are_refused_by_name_and_unknown_ones_as_usage() {
-        let fuse = |s: &str| fuse_level(&KernelArgs { fuse: s.into(), ..KernelArgs::default() });
-        assert_eq!(fuse("basic").unwrap(), Level::Basic);
-        assert_eq!(fuse("full").unwrap_err().code.id, "U006");
-        assert_eq!(fuse("all").unwrap_err().code.id, "U001");
-        let args =
-            |dtype: &str, class: &str| KernelArgs { dtype: dtype.into(), precision: class.into(), ..KernelArgs::default() };
-        assert_eq!(dtype(&args("bf16", "")).unwrap(), Some(DType::BF16));
-        assert_eq!(dtype(&args("as-is", "")).unwrap(), None);
-        assert_eq!(dtype(&args("f8", "")).unwrap_err().code.id, "U001");
-        assert_eq!(precision(&args("", "bf16x6")).unwrap(), Precision::Bf16x6);
+        assert_eq!(fuse_level("basic").unwrap(), Level::Basic);
+        assert_eq!(fuse_level("full").unwrap_err().code.id, "U006");
+        assert_eq!(fuse_level("all").unwrap_err().code.id, "U001");
+        let of = |dtype: &str| KernelArgs { dtype: dtype.into(), ..KernelArgs::default() };
+        assert_eq!(dtype(&of("bf16")).unwrap(), Some(DType::BF16));
+        assert_eq!(dtype(&of("as-is")).unwrap(), None);
+        assert_eq!(dtype(&of("f8")).unwrap_err().code.id, "U001");
+        assert_eq!(precision("bf16x6").unwrap(), Precision::Bf16x6);
         for later in ["fp16x3", "bf16x3", "auto"] {
-            assert_eq!(precision(&args("", later)).unwrap_err().code.id, "U006");
+            assert_eq!(precision(later).unwrap_err().code.id, "U006");
         }
-        assert_eq!(precision(&args("", "fp32")).unwrap_err().code.id, "U001");
+        assert_eq!(precision("fp32").unwrap_err().code.id, "U001");
     }
 }

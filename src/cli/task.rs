@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::args::{ExportArgs, KernelArgs, OutputArgs, TaskArgs, VerifyArgs};
+use super::args::{ExportArgs, OutputArgs, TaskArgs, VerifyArgs};
 use super::{Outcome, complain, exit, finish, json, options, output_failed, print, progress};
 use crate::diag::Result;
 use crate::pipeline::task::{self, Source, TaskOptions};
 use crate::pipeline::{self, Cancel, Options};
+use crate::syntax::is_identifier;
 
 pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
     let form = args.output_form.clone();
@@ -18,13 +19,6 @@ pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn asked(args: TaskArgs) -> Result<TaskOptions> {
-    let kernels = KernelArgs {
-        dtype: "as-is".to_owned(),
-        precision: args.kernels.precision,
-        target: args.kernels.target,
-        fuse: args.kernels.fuse,
-        templates: args.kernels.templates,
-    };
     if let Some(name) = &args.op_name
         && !is_identifier(name)
     {
@@ -36,10 +30,10 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
         op_name: args.op_name,
         init_seed: init_seed(&args.init_seed)?,
         options: Options {
-            precision: options::precision(&kernels)?,
-            fuse: options::fuse_level(&kernels)?,
-            target: kernels.target,
-            templates: kernels.templates,
+            precision: options::precision(&args.planning.precision)?,
+            fuse: options::fuse_level(&args.planning.fuse)?,
+            target: args.planning.target,
+            templates: args.planning.templates,
             verify: task::scope(options::verify_scope(&args.verify)?)?,
             jobs: options::jobs(args.jobs)?,
             force: args.force,
@@ -78,10 +72,9 @@ pub fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
 }
 
 fn verification(args: &VerifyArgs) -> Result<Options> {
-    let kernels = KernelArgs { precision: args.precision.clone(), target: args.target.clone(), ..KernelArgs::default() };
     Ok(Options {
-        precision: options::precision(&kernels)?,
-        target: kernels.target,
+        precision: options::precision(&args.precision)?,
+        target: args.target.clone(),
         verify: task::scope(options::verify_scope(&args.verify)?)?,
         seed: args.seed.unwrap_or(0),
         jobs: options::jobs(args.jobs)?,
@@ -102,8 +95,4 @@ fn init_seed(text: &str) -> Result<Option<u64>> {
             Box::new(usage.help("use a number, or none where the harness seeds both models"))
         }),
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

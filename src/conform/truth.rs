@@ -11,7 +11,6 @@ use crate::conform::subject::Subject;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::{Producer, Role, ValueId};
 use crate::reference::{self, Env, Math, seeded};
-use crate::rng::{self, Seed};
 use crate::tensor::Tensor;
 
 /// A model input: the user's, or generated from the subject's seed as the suite's `weights.py` does.
@@ -19,15 +18,9 @@ pub fn model_input(subject: &Subject, input: ValueId) -> Tensor {
     if let Some(own) = subject.given.inputs.get(&input) {
         return own.clone();
     }
-    let data = subject.imported.value(input);
-    let shape = data.ty.shape.clone();
-    match seeded::law(data.role, data.ty.dtype) {
-        Some(law) => {
-            let tensor = rng::fill(law, Seed::derive(subject.seed, &data.name), data.ty.dtype, shape);
-            if subject.gain == 1.0 || data.role != Role::Activation { tensor } else { constant::scaled(&tensor, subject.gain) }
-        }
-        None => Tensor::zeros(data.ty.dtype, shape),
-    }
+    let tensor = seeded::input(&subject.imported, input, subject.seed);
+    let scaled = subject.gain != 1.0 && subject.imported.value(input).role == Role::Activation;
+    if scaled { constant::scaled(&tensor, subject.gain) } else { tensor }
 }
 
 /// A value that enters the model: an input, or a weight, which is made here and now.

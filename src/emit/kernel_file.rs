@@ -35,18 +35,11 @@ pub fn text(plan: &Plan, index: usize) -> diag::Result<String> {
 
 fn docstring(plan: &Plan, index: usize, subject: &Subject) -> String {
     let kernel = &plan.kernels[index];
-    let operators: Vec<String> = subject
-        .launch
-        .covers
-        .iter()
-        .flat_map(|&id| plan.imported.node(id).sources.first())
-        .map(|source| prose(&source.operator))
-        .collect();
     let layers: Vec<String> = plan.launches.iter().filter(|l| l.kernel == index).map(|l| prose(&l.layer)).collect();
     format!(
         "\"\"\"{}: {}.\n\n{}\"\"\"\n\n",
         prose(&kernel.template),
-        operators.join(", "),
+        subject.operators(&plan.imported),
         paragraph(0, &format!("Used by {} of {}.", layers.join(", "), prose(&plan.name)))
     )
 }

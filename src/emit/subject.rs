@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use super::python::prose;
 use crate::diag::{self, Diagnostic, codes};
 use crate::graph::op::View;
 use crate::graph::{Graph, NodeId, Op, Producer, ValueId};
@@ -44,6 +45,12 @@ impl Subject<'_> {
         let first = plan.launches.iter().find(|launch| launch.kernel == kernel);
         let unused = || format!("kernel {} is never launched", plan.kernels[kernel].key);
         Subject::of_launch(plan, first.ok_or_else(|| Box::new(Diagnostic::new(&codes::INTERNAL, unused())))?)
+    }
+
+    /// The model's own operators that the launch computes, for a docstring.
+    pub fn operators(&self, imported: &Graph) -> String {
+        let sources = self.launch.covers.iter().flat_map(|&id| imported.node(id).sources.first());
+        sources.map(|source| prose(&source.operator)).collect::<Vec<_>>().join(", ")
     }
 
     /// The counterpart of one launch.

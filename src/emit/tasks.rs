@@ -57,13 +57,6 @@ fn text(plan: &Plan, index: usize, subject: &Subject) -> diag::Result<String> {
     let lines = torch_ops::statements(graph, &subject.nodes, &mut names, &mut values)?;
     let body: String = lines.iter().map(|line| statement(8, line)).collect();
     let functional = if body.contains("F.") { "import torch.nn.functional as F\n" } else { "" };
-    let operators: Vec<String> = subject
-        .launch
-        .covers
-        .iter()
-        .flat_map(|&id| graph.node(id).sources.first())
-        .map(|source| prose(&source.operator))
-        .collect();
     let taken: Vec<&str> = inputs.iter().map(|(_, name)| name.as_str()).collect();
     let given: Vec<String> = inputs.iter().map(|(value, _)| drawn(graph, *value, "")).collect();
     let described_inputs: String = inputs
@@ -78,7 +71,7 @@ fn text(plan: &Plan, index: usize, subject: &Subject) -> diag::Result<String> {
          def get_inputs():\n    return [{}]\n\n\ndef get_init_inputs():\n    return []\n",
         prose(&subject.launch.layer),
         prose(&plan.name),
-        operators.join(", "),
+        subject.operators(graph),
         taken.join(", "),
         values[&subject.output],
         list(&given),

@@ -126,7 +126,7 @@ pub(super) fn refuse(ast: &Module, span: Span, construct: &str) -> Box<Diagnosti
 /// The names that a module-level statement binds.
 pub(super) fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<(String, Global)>> {
     let bound = match &stmt.kind {
-        StmtKind::Expr(e) if first && matches!(e.kind, ExprKind::Str(_)) => Vec::new(),
+        StmtKind::Expr(_) if first && stmt.is_text() => Vec::new(),
         StmtKind::Import(list) => list
             .iter()
             .map(|(module, alias)| match alias {

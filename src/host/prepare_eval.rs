@@ -11,7 +11,7 @@ use super::prepare::{Arithmetic, Number, Operand, Prepare, PrepareOp, PrepareSte
 use crate::diag::{self, Diagnostic, codes};
 use crate::dtype::DType;
 use crate::shape::{self, Strides};
-use crate::tensor::{Storage, Tensor, strided};
+use crate::tensor::{Storage, Tensor, lanes, strided};
 
 /// The tensors that `prepare` returns, given each weight by name. Steps that none of them needs are
 /// passed over, and a step's elements are dropped after their last use.
@@ -206,12 +206,10 @@ fn bits16(dtype: DType, value: f64) -> i64 {
     i64::from(bits as i16)
 }
 
-/// The 16-bit float of torch's int16.
-pub fn float16(dtype: DType, bits: i64) -> f32 {
-    match dtype {
-        DType::BF16 => half::bf16::from_bits(bits as u16).to_f32(),
-        _ => half::f16::from_bits(bits as u16).to_f32(),
-    }
+/// The 16-bit floats whose bits torch holds as int16.
+pub fn halves(dtype: DType, bits: &Storage) -> Storage {
+    let bytes: Vec<u8> = (0..bits.len()).flat_map(|i| (bits.get_f64(i) as i16).to_le_bytes()).collect();
+    lanes::from_le_bytes(dtype, &bytes)
 }
 
 fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>>(op: Arithmetic, a: T, b: T) -> T {

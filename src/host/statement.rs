@@ -19,7 +19,7 @@ impl<'m> Evaluator<'m> {
     /// Runs a function's body.
     pub fn run_body(&mut self, frame: &mut Frame<'m>) -> diag::Result<Value<'m>> {
         let body = match frame.def.body.as_slice() {
-            [first, rest @ ..] if matches!(&first.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_))) => rest,
+            [first, rest @ ..] if first.is_text() => rest,
             all => all,
         };
         match self.block(frame, body)? {

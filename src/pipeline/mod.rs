@@ -68,14 +68,17 @@ pub struct PlanOutcome {
 /// Reads a model and plans it.
 pub fn plan(options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<PlanOutcome> {
     observer.stage("import", 0);
-    let mut library = Library::embedded().map_err(one)?;
-    if let Some(folder) = &options.templates {
-        library = library.with_folder(folder).map_err(one)?;
-    }
+    let library = library(options)?;
     let (name, imported, overflows) = load::load(options, &library)?;
     let notes = load::notes(&imported, overflows, options);
     let (planned, why, problems) = planned(&name, &imported, &library, options, observer, cancel)?;
     Ok(PlanOutcome { imported, planned, why, problems, notes })
+}
+
+/// The built-in templates, and the user's before them.
+fn library(options: &Options) -> Outcome<Library> {
+    let library = Library::embedded().map_err(one)?;
+    options.templates.iter().try_fold(library, |library, folder| library.with_folder(folder)).map_err(one)
 }
 
 /// Plans an imported model: the plan, why it is so, and what is missing in it.

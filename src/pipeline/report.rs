@@ -33,7 +33,7 @@ pub struct Layer {
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub model: String,
-    /// Where the suite was written or read.
+    /// Where the suite, or the file that answers a task, was written or read.
     pub suite: Option<PathBuf>,
     pub layers: Vec<Layer>,
     /// One a kernel, or one a launch when each was verified.

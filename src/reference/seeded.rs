@@ -125,6 +125,16 @@ pub fn own(graph: &Graph, value: ValueId) -> Result<Arc<Tensor>> {
     }
 }
 
+/// A model input as generated from a seed, under its name and by its role; zeros where no law serves it.
+pub fn input(graph: &Graph, value: ValueId, seed: u64) -> Tensor {
+    let data = graph.value(value);
+    let (dtype, shape) = (data.ty.dtype, data.ty.shape.clone());
+    match law(data.role, dtype) {
+        Some(law) => rng::fill(law, Seed::derive(seed, &data.name), dtype, shape),
+        None => Tensor::zeros(dtype, shape),
+    }
+}
+
 /// One number everywhere.
 fn filled(value: f64, dtype: DType, shape: Shape) -> Tensor {
     let mut tensor = Tensor::zeros(dtype, shape);

@@ -246,6 +246,19 @@ pub enum BoolOp {
     Or,
 }
 
+/// Whether a text is a name of Python in ASCII.
+pub fn is_identifier(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.starts_with(|c: char| word(c) && !c.is_ascii_digit()) && text.chars().all(word)
+}
+
+impl Stmt {
+    /// Whether the statement is a text and nothing else, as a docstring is.
+    pub fn is_text(&self) -> bool {
+        matches!(&self.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_)))
+    }
+}
+
 impl Expr {
     /// The name when the expression is just a name.
     pub fn as_name(&self) -> Option<&str> {

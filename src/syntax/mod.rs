@@ -17,5 +17,6 @@ pub mod same;
 pub mod walk;
 pub mod yaml;
 
+pub use ast::is_identifier;
 pub use constant::Constant;
 pub use parse::{parse_expression, parse_expression_at, parse_joined, parse_module};

@@ -9,7 +9,8 @@
 //! Parameters and inputs may only be read; every element of a result must have been written.
 //!
 //! Not caught: which launch is wrong, where several lead to a result (lines are suspected in the last alone); wrong values
-//! that the bound of the whole hides; special values.
+//! that the bound of the whole hides, or that change nothing at the task's sizes; special values, rows of one sign, strides of
+//! the task's own inputs. A result without signal is told in a note alone.
 
 mod run;
 

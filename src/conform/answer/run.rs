@@ -11,24 +11,17 @@ use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{Producer, ValueId};
-use crate::host::prepare_eval::{self, float16};
-use crate::host::{Constructed, Event, HostTensor, KernelArg};
+use crate::host::{Constructed, Event, HostTensor, KernelArg, PrepareOp, prepare_eval};
 use crate::reference::{Env, seeded};
-use crate::rng::{self, Seed};
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::Tensor;
 
 impl Answer<'_> {
     /// A value that enters: the task's own weight, or a generated input.
     pub(super) fn given(&self, value: ValueId, seed: u64) -> Result<Arc<Tensor>> {
-        let data = self.graph.value(value);
-        if let Producer::Weight(_) = data.producer {
-            return seeded::own(self.graph, value);
+        match self.graph.value(value).producer {
+            Producer::Weight(_) => seeded::own(self.graph, value),
+            Producer::Input(_) | Producer::Node { .. } => Ok(Arc::new(seeded::input(self.graph, value, seed))),
         }
-        let (dtype, shape) = (data.ty.dtype, data.ty.shape.clone());
-        Ok(Arc::new(match seeded::law(data.role, dtype) {
-            Some(law) => rng::fill(law, Seed::derive(seed, &data.name), dtype, shape),
-            None => Tensor::zeros(dtype, shape),
-        }))
     }
 
     /// What forward returns for these elements.
@@ -36,17 +29,15 @@ impl Answer<'_> {
         let mut memory = Memory::default();
         let Constructed { prepare, names, .. } = &self.constructed;
         let made = prepare_eval::evaluate(prepare, |name| match self.graph.find(name) {
-            Some(value) => Ok(Cow::Owned(match env.get(value) {
-                Some(tensor) => tensor.as_ref().clone(),
-                None => self.given(value, seed)?.as_ref().clone(),
-            })),
+            Some(value) => match env.get(value) {
+                Some(tensor) => Ok(Cow::Borrowed(tensor.as_ref())),
+                None => self.given(value, seed).map(|tensor| Cow::Owned(Arc::unwrap_or_clone(tensor))),
+            },
             None => self.unread(name),
         })?;
         for (at, (name, tensor)) in names.iter().zip(made).enumerate() {
             let lanes = match self.half(at, &tensor) {
-                Some(dtype) => {
-                    Storage::F32((0..tensor.len()).map(|i| float16(dtype, tensor.storage().get_f64(i) as i64)).collect())
-                }
+                Some(dtype) => prepare_eval::halves(dtype, tensor.storage()),
                 None => tensor.into_storage(),
             };
             let buffer = memory.insert(format!("self.{name}"), lanes);
@@ -82,9 +73,9 @@ impl Answer<'_> {
         let Some(parameter) = self.task.parameter(name) else {
             return Err(Box::new(Diagnostic::new(&codes::INTERNAL, format!("the task has no parameter {name}"))));
         };
-        let at = self.constructed.names.iter().position(|own| own == name);
+        let held = self.constructed.prepare.returned.iter().map(|&step| self.is_made_of(step, name)).collect::<Vec<bool>>();
         let read = self.trace.launches().flat_map(|launch| &launch.args).any(|(_, argument)| match argument {
-            KernelArg::Tensor(tensor) => Some(tensor.storage.0) == at,
+            KernelArg::Tensor(tensor) => held.get(tensor.storage.0) == Some(&true),
             _ => false,
         });
         if read {
@@ -92,6 +83,14 @@ impl Answer<'_> {
             return Err(Box::new(self.at_forward(Diagnostic::new(&codes::HOST_SYNTAX, what + " is not offered yet"))));
         }
         Ok(Cow::Owned(Tensor::zeros(parameter.ty.dtype, parameter.ty.shape.clone())))
+    }
+
+    /// Whether a step of `__init__` computes with a parameter.
+    fn is_made_of(&self, step: usize, name: &str) -> bool {
+        match &self.constructed.prepare.steps[step].op {
+            PrepareOp::Weight(own) => own == name,
+            op => prepare_eval::operands(op).into_iter().any(|operand| self.is_made_of(operand, name)),
+        }
     }
 
     fn result(&self, executor: &Executor, memory: &Memory, tensor: &HostTensor) -> Result<Tensor> {

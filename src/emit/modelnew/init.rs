@@ -9,7 +9,7 @@ use crate::dtype::DType;
 use crate::emit::python::{Names, call, dtype, statement, string, tuple};
 use crate::graph::ValueId;
 use crate::import::task::Task;
-use crate::import::task::source::{attributes_of_self, is_forward};
+use crate::import::task::source::{attributes_of_self, is_forward, is_super_init};
 use crate::select::plan::Plan;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{ExprKind, FunctionDef, Stmt, StmtKind};
@@ -24,7 +24,7 @@ pub fn text(plan: &Plan, task: &Task, form: &Form, state: &State) -> diag::Resul
         Some(init) => {
             calls_no_forward(task, init)?;
             let (docstring, body) = match init.body.as_slice() {
-                [first, rest @ ..] if is_docstring(first) => (Some(first), rest),
+                [first, rest @ ..] if first.is_text() => (Some(first), rest),
                 all => (None, all),
             };
             let mut text = format!("    def __init__{}:\n", task.source.text(init.params_span));
@@ -39,8 +39,7 @@ pub fn text(plan: &Plan, task: &Task, form: &Form, state: &State) -> diag::Resul
         }
         None => format!("    def __init__(self):\n{seed}        super().__init__()\n"),
     };
-    let used: Vec<(&ValueId, &String)> = state.own.iter().collect();
-    for (value, path) in used {
+    for (value, path) in &state.own {
         let ty = plan.graph.ty(*value);
         text += &call(8, "check", &[vec![string(path), format!("self.{path}"), tuple(&ty.shape), dtype(ty.dtype)]]);
     }
@@ -126,19 +125,6 @@ fn locals(init: &FunctionDef) -> BTreeSet<String> {
         }
     });
     names
-}
-
-fn is_docstring(stmt: &Stmt) -> bool {
-    matches!(&stmt.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_)))
-}
-
-/// `super().__init__()` in any of its forms.
-fn is_super_init(stmt: &Stmt) -> bool {
-    let StmtKind::Expr(e) = &stmt.kind else { return false };
-    let ExprKind::Call { func, .. } = &e.kind else { return false };
-    let ExprKind::Attribute { value, name } = &func.kind else { return false };
-    let of_super = |e: &ExprKind| matches!(e, ExprKind::Call { func, .. } if func.as_name() == Some("super"));
-    name == "__init__" && of_super(&value.kind)
 }
 
 /// A constructor that computes with its modules needs their `forward`, which this file does not have.

@@ -22,6 +22,7 @@ use crate::import::task::source::Needed;
 use crate::import::task::{Argument, Input, Task};
 use crate::reference::seeded;
 use crate::select::plan::{Plan, Slot};
+use crate::syntax::is_identifier;
 use crate::tensor::Tensor;
 use kernels::Kernels;
 
@@ -203,15 +204,11 @@ fn weights(plan: &Plan, prepared_from: &[ValueId]) -> BTreeSet<ValueId> {
 /// A name of a module's state as an expression: `layers.0.weight` is `layers[0].weight`; `None` where a part is no
 /// identifier.
 fn path(name: &str) -> Option<String> {
-    let identifier = |part: &str| {
-        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-            && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    };
     let mut text = String::new();
     for part in name.split('.') {
         text += &match part.parse::<usize>() {
             Ok(index) if !text.is_empty() => format!("[{index}]"),
-            _ if !identifier(part) => return None,
+            _ if !is_identifier(part) => return None,
             _ if text.is_empty() => part.to_owned(),
             _ => format!(".{part}"),
         };

@@ -15,8 +15,6 @@ use crate::source::{SourceFile, Span};
 use crate::syntax::ast::{Stmt, StmtKind};
 use crate::syntax::same::same_statements;
 
-use super::statements::is_text;
-
 /// Compares a name and what its definition reads; `compared` are those that were, `used` is where the file uses it.
 pub fn check(compared: &mut BTreeSet<String>, task: &Task, file: &HostModule, name: &str, used: Span) -> Result<()> {
     let theirs = &task.source.module;
@@ -39,7 +37,7 @@ fn same((a_file, a): (&SourceFile, &Stmt), (b_file, b): (&SourceFile, &Stmt)) ->
     let all = |a: Span, b: Span| same_statements((a_file, a), (b_file, b));
     match (&a.kind, &b.kind) {
         (StmtKind::Class { name: _, bases: a_bases, body: a_body }, StmtKind::Class { name: _, bases, body }) => {
-            let kept = |stmt: &&Stmt| !is_forward(stmt) && !is_text(stmt);
+            let kept = |stmt: &&Stmt| !is_forward(stmt) && !stmt.is_text();
             let (a_body, body): (Vec<&Stmt>, Vec<&Stmt>) =
                 (a_body.iter().filter(kept).collect(), body.iter().filter(kept).collect());
             a_bases.len() == bases.len()

@@ -6,8 +6,9 @@
 //! the task's state under that name. Statements of the task that create nothing may be left out. Every other statement is
 //! host code: parameters may be renamed, prepared and registered.
 //!
-//! Not caught: a module whose constructor draws more numbers than the names of its parameters show and that is replaced by
-//! another of equal text; state that `forward` changes.
+//! Not caught: what stands in the class besides `__init__`, `forward` and the methods that they call, its bases and
+//! decorators, which number the seed is, whether `super().__init__()` is called at all and before anything is registered; a
+//! module whose constructor draws more numbers than the names of its parameters show; state that `forward` changes.
 
 mod alike;
 mod statements;
@@ -21,12 +22,12 @@ use super::prepare::Prepare;
 use super::value::Value;
 use super::{HostArg, Trace, trace_launch};
 use crate::diag::{self, Diagnostic, codes};
-use crate::import::task::source::{attributes_of_self, reads};
+use crate::import::task::source::{attributes_of_self, is_super_init, reads};
 use crate::import::task::{Argument, Input, Task};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt, StmtKind};
 use crate::syntax::same::same_statements;
-use statements::{arguments, assigned, called, creates, drawn, draws, first_line, is_text};
+use statements::{arguments, assigned, called, creates, drawn, draws, first_line};
 
 /// The class that answers a task.
 pub const CLASS: &str = "ModelNew";
@@ -40,8 +41,6 @@ pub struct Constructed {
     pub object: HostArg,
     /// The name of each tensor of `object`, behind `self.`.
     pub names: Vec<String>,
-    /// What `torch.manual_seed` is given, if anything.
-    pub seed: Option<i64>,
 }
 
 /// Runs `ModelNew.__init__` of a file of the set on the task's arguments.
@@ -54,15 +53,8 @@ pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<C
     let (host, def) = evaluator.entry(module, &format!("{CLASS}.__init__"))?;
     let mut frame = Frame::new(host, def);
     bind_arguments(&mut evaluator, &mut frame, def, task)?;
-    let mut run = Run {
-        evaluator,
-        own: task,
-        left: originals(task),
-        seed: None,
-        begun: false,
-        local: locals(task),
-        compared: BTreeSet::new(),
-    };
+    let mut run =
+        Run { evaluator, own: task, left: originals(task), begun: false, local: locals(task), compared: BTreeSet::new() };
     for stmt in &def.body {
         run.statement(&mut frame, stmt)?;
     }
@@ -85,7 +77,7 @@ pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<C
         return Err(frame.unsupported(steps[returned[at]].span, &what));
     }
     let object = object.unwrap_or(HostArg::Object(Vec::new()));
-    Ok(Constructed { prepare: Prepare { steps, returned }, object, names, seed: run.seed })
+    Ok(Constructed { prepare: Prepare { steps, returned }, object, names })
 }
 
 /// What `ModelNew.forward` does with what was constructed: storages are the tensors of `self`, then those of the inputs.
@@ -114,7 +106,7 @@ fn locals(task: &Task) -> BTreeSet<&str> {
 /// The task's own statements, without docstring and `super().__init__()`.
 fn originals(task: &Task) -> Vec<&Stmt> {
     let body = task.source.init().map(|init| init.body.as_slice()).unwrap_or_default();
-    body.iter().filter(|stmt| !is_text(stmt) && called(stmt).as_deref() != Some("super().__init__")).collect()
+    body.iter().filter(|stmt| !stmt.is_text() && !is_super_init(stmt)).collect()
 }
 
 struct Run<'m, 't> {
@@ -122,7 +114,6 @@ struct Run<'m, 't> {
     own: &'t Task,
     /// Statements of the task that nothing has matched yet.
     left: Vec<&'t Stmt>,
-    seed: Option<i64>,
     /// Whether anything was created.
     begun: bool,
     /// Names that the task's constructor binds itself.
@@ -133,11 +124,10 @@ struct Run<'m, 't> {
 
 impl<'m, 't> Run<'m, 't> {
     fn statement(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
-        if is_text(stmt) {
+        if stmt.is_text() || is_super_init(stmt) {
             return Ok(());
         }
         match called(stmt).as_deref() {
-            Some("super().__init__") => return Ok(()),
             Some("torch.manual_seed") => return self.seeds(frame, stmt),
             Some("self.register_buffer") => return self.registers(frame, stmt),
             Some(_) | None => {}
@@ -230,15 +220,13 @@ impl<'m, 't> Run<'m, 't> {
 
     /// `torch.manual_seed(n)`, before anything is drawn.
     fn seeds(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
-        let seed = match arguments(stmt) {
-            Some(([Expr { kind: ExprKind::Int(seed), .. }], [])) => *seed,
-            _ => return Err(frame.unsupported(stmt.span, "this call of `torch.manual_seed`")),
-        };
+        if !matches!(arguments(stmt), Some(([Expr { kind: ExprKind::Int(_), .. }], []))) {
+            return Err(frame.unsupported(stmt.span, "this call of `torch.manual_seed`"));
+        }
         if self.begun {
             let error = *frame.error(&codes::PARAMETERS_DIFFER, stmt.span, "the seed is set after modules were created");
             return Err(Box::new(error.help("let torch.manual_seed be the first line of __init__")));
         }
-        self.seed = Some(seed);
         Ok(())
     }
 

@@ -27,16 +27,10 @@ pub fn drawn(value: &Expr) -> &Expr {
     }
 }
 
-/// What an expression statement calls: a dotted name, or `super().__init__`.
+/// The dotted name that an expression statement calls.
 pub fn called(stmt: &Stmt) -> Option<String> {
     let StmtKind::Expr(e) = &stmt.kind else { return None };
     let ExprKind::Call { func, .. } = &e.kind else { return None };
-    if let ExprKind::Attribute { value, name } = &func.kind
-        && let ExprKind::Call { func, .. } = &value.kind
-        && func.as_name() == Some("super")
-    {
-        return Some(format!("super().{name}"));
-    }
     func.as_dotted()
 }
 
@@ -46,10 +40,6 @@ pub fn arguments(stmt: &Stmt) -> Option<(&[Expr], &[Keyword])> {
         ExprKind::Call { func: _, args, keywords } => Some((args, keywords)),
         _ => None,
     }
-}
-
-pub fn is_text(stmt: &Stmt) -> bool {
-    matches!(&stmt.kind, StmtKind::Expr(e) if matches!(e.kind, ExprKind::Str(_)))
 }
 
 /// Whether a statement may create modules or draw numbers: it calls something outside the plain list, which is neither a

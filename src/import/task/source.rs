@@ -222,6 +222,15 @@ pub fn is_forward(stmt: &Stmt) -> bool {
     matches!(&stmt.kind, StmtKind::Function(def) if def.name == "forward")
 }
 
+/// Whether a statement is `super().__init__()`, in any of its forms.
+pub fn is_super_init(stmt: &Stmt) -> bool {
+    let StmtKind::Expr(e) = &stmt.kind else { return false };
+    let ExprKind::Call { func, .. } = &e.kind else { return false };
+    let ExprKind::Attribute { value, name } = &func.kind else { return false };
+    let of_super = |e: &ExprKind| matches!(e, ExprKind::Call { func, .. } if func.as_name() == Some("super"));
+    name == "__init__" && of_super(&value.kind)
+}
+
 /// Names behind `self.` in a block.
 pub fn attributes_of_self(block: &[Stmt]) -> Vec<String> {
     let mut names = Vec::new();

@@ -15,9 +15,8 @@ use crate::import::task::{Input, Task, archive_of, document_of};
 use crate::import::{self, Binding, Imported};
 use crate::shape::display;
 use crate::source::files;
-use crate::template::Library;
 
-use super::{Cancel, Observer, Options, Outcome, Report, VerifyScope, load, one, planned};
+use super::{Cancel, Observer, Options, Outcome, Report, VerifyScope, library, load, one, planned};
 
 pub use judge::Answered;
 
@@ -127,29 +126,18 @@ pub fn answer(asked: &TaskOptions, observer: &dyn Observer, cancel: &Cancel) -> 
     let options = &asked.options;
     let output = asked.output.clone().unwrap_or_else(|| PathBuf::from(modelnew::FILE));
     may_write(&output, options.force)?;
-    let mut library = Library::embedded().map_err(one)?;
-    if let Some(folder) = &options.templates {
-        library = library.with_folder(folder).map_err(one)?;
-    }
-    let Read { task, imported, notes } = read(&asked.source, observer)?;
+    let library = library(options)?;
+    let read = read(&asked.source, observer)?;
+    let Read { task, imported, .. } = &read;
     let name = load::stem(Path::new(&task.task));
-    let (planned, _, problems) = planned(&name, &imported, &library, options, observer, cancel)?;
+    let (planned, _, problems) = planned(&name, imported, &library, options, observer, cancel)?;
     if !problems.is_empty() {
         return Err(problems);
     }
     observer.stage("emit", 0);
     let form = modelnew::Form { op_name: asked.op_name.clone().unwrap_or_else(|| op_name(&name)), init_seed: asked.init_seed };
-    let text = modelnew::text(&planned.plan, &task, &form).map_err(one)?;
-    let answered = Answered {
-        name: output.display().to_string(),
-        text: &text,
-        task: &task,
-        graph: &imported.graph,
-        precision: options.precision,
-        target: &options.target,
-    };
-    let mut report = judge::judge(&answered, &options.verification(), observer, cancel).map_err(one)?;
-    report.notes.splice(0..0, notes);
+    let text = modelnew::text(&planned.plan, task, &form).map_err(one)?;
+    let mut report = judged(&output, &text, &read, options, observer, cancel)?;
     cancel.check().map_err(one)?;
     write(&output, &text)?;
     report.suite = Some(output);
@@ -161,21 +149,27 @@ pub fn verify(path: &Path, source: &Source, options: &Options, observer: &dyn Ob
     let text = files::text(path).map_err(|error| {
         vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {error}")).in_file(path.display().to_string())]
     })?;
-    let Read { task, imported, notes } = read(source, observer)?;
-    if !imported.unsupported.is_empty() {
-        return Err(imported.unsupported);
+    let read = read(source, observer)?;
+    if !read.imported.unsupported.is_empty() {
+        return Err(read.imported.unsupported);
     }
+    let report = judged(path, &text, &read, options, observer, cancel)?;
+    Ok(Report { suite: Some(path.to_owned()), ..report })
+}
+
+/// What is said of a file's text, behind what is said of the task.
+fn judged(path: &Path, text: &str, read: &Read, options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let answered = Answered {
         name: path.display().to_string(),
-        text: &text,
-        task: &task,
-        graph: &imported.graph,
+        text,
+        task: &read.task,
+        graph: &read.imported.graph,
         precision: options.precision,
         target: &options.target,
     };
     let mut report = judge::judge(&answered, &options.verification(), observer, cancel).map_err(one)?;
-    report.notes.splice(0..0, notes);
-    Ok(Report { suite: Some(path.to_owned()), ..report })
+    report.notes.splice(0..0, read.notes.iter().cloned());
+    Ok(report)
 }
 
 /// A task's file as the beginning of names: `1_Conv2D_ReLU.py` is `conv2d_relu`.
