@@ -8,8 +8,9 @@ Needs torch. Writes OUT.pt2, an archive of torch.export with the weights, and OU
 whole or not at all. Tasks run as they are: parameters after `torch.manual_seed(0)`, in training mode (`--eval` changes
 that), inputs as shapes alone, so that no memory is needed for them.
 
-`--reduce N` lowers every integer above N among the task's module-level assignments to N (odd ones to N - 1), for a
-verification at small shapes.
+`--reduce N` lowers every integer above N among the task's module-level assignments, for a verification at small shapes: to
+unequal odd numbers where the task can be exported with these, else to unequal multiples of 8, else all to N (odd ones to
+N - 1). Integers that were equal stay equal.
 
 Exit status: 0, or 2 with one line on stderr that says what is wrong with the task.
 """
@@ -29,28 +30,35 @@ import pathlib
 import sys
 import warnings
 
-FORMAT, VERSION = "decompose-task", 1
+FORMAT, VERSION = "decompose-task", 2
 
 
 class Refused(Exception):
     """What is wrong with the task, for its author."""
 
 
-def reduced(text, most):
-    """The text with smaller integers among its module-level assignments."""
+def reductions(text, most):
+    """The text with smaller integers among its module-level assignments, in three ways, the most telling one first."""
 
-    def lower(value):
-        if isinstance(value, bool) or not isinstance(value, int) or value <= most:
-            return value
-        return most if value % 2 == 0 else most - 1
+    def constants(tree):
+        assigned = (statement.value for statement in tree.body if isinstance(statement, ast.Assign))
+        nodes = (node for value in assigned for node in ast.walk(value) if isinstance(node, ast.Constant))
+        return [node for node in nodes if isinstance(node.value, int) and node.value > most]
 
-    tree = ast.parse(text)
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            for node in ast.walk(statement.value):
-                if isinstance(node, ast.Constant):
-                    node.value = lower(node.value)
-    return ast.unparse(tree) + "\n"
+    large = sorted({node.value for node in constants(ast.parse(text))}, reverse=True)
+    odd = most - (most % 2 == 0)
+    even = most - most % 8
+    ways = [
+        {value: odd - 2 * place for place, value in enumerate(large)},
+        {value: even - 8 * place for place, value in enumerate(large)},
+        {value: most if value % 2 == 0 else most - 1 for value in large},
+    ]
+    for at, way in enumerate(ways):
+        if at == 2 or way and min(way.values()) > most // 2:
+            tree = ast.parse(text)
+            for node in constants(tree):
+                node.value = way[node.value]
+            yield ast.unparse(tree) + "\n"
 
 
 def load(path, text):
@@ -65,7 +73,7 @@ def load(path, text):
     sys.path.insert(0, str(path.parent))
     try:
         exec(code, module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Refused(f"{path}: {type(error).__name__} while it is loaded: {error}") from None
     return module
 
@@ -74,7 +82,7 @@ def call(path, what, function, *args, **keywords):
     """A call of the task's code, whose failure is the task's."""
     try:
         return function(*args, **keywords)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Refused(f"{path}: {what} fails: {type(error).__name__}: {first_line(error)}") from None
 
 
@@ -96,7 +104,8 @@ def plain(value):
 
 
 def described(name, tensor):
-    return {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
+    entry = {"name": name, "shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
+    return entry if tensor.is_contiguous() else entry | {"strides": list(tensor.stride())}
 
 
 def function_text(text, *names):
@@ -159,27 +168,12 @@ def shapes_of(path, torch, module, shapes):
     except Exception:
         made = call(path, "get_inputs()", module.get_inputs)
     with mode:
-        return tuple(torch.empty(item.shape, dtype=item.dtype) if torch.is_tensor(item) else item for item in made)
+        empty = lambda item: torch.empty_strided(item.shape, item.stride(), dtype=item.dtype)
+        return tuple(empty(item) if torch.is_tensor(item) else item for item in made)
 
 
-def run(options):
-    source, _, name = options.task.partition(":") if not os.path.exists(options.task) else (options.task, "", "")
-    path, name = pathlib.Path(source), name or "Model"
-    try:
-        text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"{path}: {error}") from None
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    try:
-        import torch
-    except ImportError as error:
-        raise Refused(f"torch cannot be imported ({error}): pip install torch") from None
-
-    if options.reduce is not None:
-        try:
-            text = reduced(text, options.reduce)
-        except SyntaxError as error:
-            raise Refused(f"{path}:{error.lineno}: syntax error: {error.msg}") from None
+def export(torch, path, text, name, options):
+    """The model of a text, its program, what it was made with, and the parameters and inputs of forward."""
     module = load(path, text)
     model_class = getattr(module, name, None)
     if not (isinstance(model_class, type) and issubclass(model_class, torch.nn.Module)):
@@ -212,10 +206,42 @@ def run(options):
         with warnings.catch_warnings(), torch.no_grad(), contextlib.redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             program = torch.export.export(model, inputs, strict=False)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = type(error).__name__
         data = "data-dependent control flow: " if "data-dependent" in str(error).lower() or "GuardOnDataDependent" in kind else ""
         raise Refused(f"{path}: torch.export refuses it: {data}{kind}: {first_line(error)}") from None
+    return in_order(model, created), program, args, keywords, taken, inputs
+
+
+def run(options):
+    source, _, name = options.task.partition(":") if not os.path.exists(options.task) else (options.task, "", "")
+    path, name = pathlib.Path(source), name or "Model"
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{path}: {error}") from None
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    try:
+        import torch
+    except ImportError as error:
+        raise Refused(f"torch cannot be imported ({error}): pip install torch") from None
+
+    # Before the task's code may change the folder.
+    output = (options.output or path.with_suffix(".pt2")).absolute()
+    texts = [text]
+    if options.reduce is not None:
+        try:
+            texts = list(reductions(text, options.reduce))
+        except SyntaxError as error:
+            raise Refused(f"{path}:{error.lineno}: syntax error: {error.msg}") from None
+    for text in texts:
+        try:
+            exported = export(torch, path, text, name, options)
+            break
+        except Refused:
+            if text is texts[-1]:
+                raise
+    parameters, program, args, keywords, taken, inputs = exported
 
     example = program.graph_module.graph.output_node().args[0]
     returned = [node.meta["val"] for node in example][-len(program.graph_signature.user_outputs) :]
@@ -234,7 +260,7 @@ def run(options):
             "keywords": {key: plain(value) for key, value in keywords.items()},
         },
         "training": not options.eval,
-        "parameters": in_order(model, created),
+        "parameters": parameters,
         "inputs": [
             described(p.name, value) if torch.is_tensor(value) else {"name": p.name, "value": plain(value)}
             for p, value in zip(taken, inputs)
@@ -242,10 +268,18 @@ def run(options):
         "recipe": function_text(text, "get_inputs"),
         "outputs": [described(f"output.{i}", value) for i, value in enumerate(returned)],
     }
-    output = options.output or path.with_suffix(".pt2")
-    write(output, lambda file: torch.export.save(program, file))
+
+    def save(file):
+        torch.export.save(program, file)
+        sha256 = hashlib.sha256()
+        with open(file, "rb") as archive:
+            for part in iter(lambda: archive.read(1 << 20), b""):
+                sha256.update(part)
+        document["archive"] = sha256.hexdigest()
+
+    write(output, save)
     write(output.with_suffix(".json"), lambda file: pathlib.Path(file).write_text(json.dumps(document, indent=1) + "\n"))
-    return output
+    return options.output or path.with_suffix(".pt2")
 
 
 def write(path, save):

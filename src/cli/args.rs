@@ -271,6 +271,9 @@ pub struct ExportArgs {
     /// Start no Python: take the pair that lies beside the task
     #[arg(long, conflicts_with = "python")]
     pub no_python: bool,
+    /// What torch.manual_seed is given first, or none where the harness seeds both models
+    #[arg(long, default_value = "0", value_name = "N|none")]
+    pub init_seed: String,
     /// Lower module-level integers of the task above N to N, for shapes that are verified quickly
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub reduce: Option<i64>,
@@ -291,9 +294,6 @@ pub struct TaskArgs {
     /// What the names of kernels begin with [default: after the task's file]
     #[arg(long, value_name = "NAME")]
     pub op_name: Option<String>,
-    /// What torch.manual_seed is given first, or none where the harness seeds both models
-    #[arg(long, default_value = "0", value_name = "N|none")]
-    pub init_seed: String,
     /// Whether to verify the file
     #[arg(long, default_value = "unique", value_name = "unique|none")]
     pub verify: String,

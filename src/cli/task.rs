@@ -25,10 +25,10 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
         return Err(Box::new(options::usage(format!("--op-name: `{name}` is no name of Python")).help("letters, digits and _")));
     }
     Ok(TaskOptions {
+        init_seed: init_seed(&args.exporting.init_seed)?,
         source: source(args.task, args.exporting),
         output: args.output,
         op_name: args.op_name,
-        init_seed: init_seed(&args.init_seed)?,
         options: Options {
             precision: options::precision(&args.planning.precision)?,
             fuse: options::fuse_level(&args.planning.fuse)?,
@@ -65,8 +65,9 @@ pub fn layers(options: &Options, observer: &dyn progress::Progress, form: &Outpu
 pub fn verify(args: VerifyArgs, cancel: &Cancel) -> Outcome {
     let observer = progress::bars(args.output_form.json);
     let asked = verification(&args).map_err(|d| vec![*d])?;
+    let init_seed = init_seed(&args.exporting.init_seed).map_err(|d| vec![*d])?;
     let source = source(args.task.clone().unwrap_or_default(), args.exporting.clone());
-    let report = task::verify(&args.suite, &source, &asked, observer.as_ref(), cancel)?;
+    let report = task::verify(&args.suite, &source, init_seed, &asked, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &args.output_form)
 }

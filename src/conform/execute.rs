@@ -20,6 +20,9 @@ use crate::syntax::Constant;
 use crate::syntax::ast::Module;
 use crate::tensor::Storage;
 
+/// Programs that one launch may have where all of them run: minutes of emulation for the smallest kernel.
+const PROGRAMS: u64 = 1 << 28;
+
 /// What one launch cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
@@ -128,6 +131,11 @@ impl<'a> Executor<'a> {
     /// Runs one launch, or a part of it.
     pub fn run(&self, memory: &mut Memory, launch: &KernelLaunch, extent: &Extent) -> Result<Cost> {
         let (program, args) = self.prepare(launch, matches!(extent, Extent::Accesses))?;
+        let programs: u64 = launch.grid.iter().map(|&size| u64::from(size)).product();
+        if programs > PROGRAMS && matches!(extent, Extent::Whole) {
+            let what = format!("{}: a launch of {programs} programs, of which no more than {PROGRAMS} are run", launch.function);
+            return Err(Box::new(Diagnostic::new(&codes::FUEL, what)));
+        }
         let only = match extent {
             Extent::Whole | Extent::Accesses => None,
             Extent::Programs(only) => Some(only.clone()),

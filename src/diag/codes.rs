@@ -160,6 +160,7 @@ codes! {
     BAN_BYPASS = "F011", Bug, "way round Triton";
     BAN_UNREAD = "F012", Bug, "forward cannot be followed";
     BAN_COPY = "F013", Bug, "copy made by torch";
+    BAN_CLASS = "F014", Bug, "class that does more than its forward";
 
     NOT_CONVERTIBLE = "V001", Unsupported, "no counterpart in the other form";
 

@@ -51,10 +51,6 @@ impl<'m> Evaluator<'m> {
         if let ExprKind::Subscript { value, index } = &func.kind
             && let Value::Kernel(module, def) = self.expr(frame, value)?
         {
-            if let ExprKind::Lambda { .. } = index.kind {
-                let refused = *frame.unsupported(index.span, "a grid that is a lambda");
-                return Err(Box::new(refused.help("write the grid as a tuple of integers")));
-            }
             let grid = self.expr(frame, index)?;
             let args = self.args(frame, span, args, keywords)?;
             return self.launch(frame, (module, def), (grid, index.span), args);
@@ -95,7 +91,12 @@ impl<'m> Evaluator<'m> {
         let Some(def) = self.own_method(frame, name) else {
             return Err(frame.unsupported(span, &format!("`.{name}()` of a module")));
         };
-        let positional = std::iter::once(object).chain(args.positional).collect();
+        let is_static = match def.decorators.as_slice() {
+            [] => false,
+            [decorator] if decorator.as_name() == Some("staticmethod") => true,
+            [decorator, ..] => return Err(frame.unsupported(decorator.span, "this decorator of a method")),
+        };
+        let positional = Some(object).filter(|_| !is_static).into_iter().chain(args.positional).collect();
         self.calls.push(span);
         let result = self.call_function(frame.module, def, positional, args.keywords);
         self.calls.pop();
@@ -254,6 +255,15 @@ impl<'m> Evaluator<'m> {
             let at = view::axis(i, tensor.shape.len()).map_err(|message| frame.raises(span, message))?;
             args.no_more(frame)?;
             return Ok(Value::Int(tensor.strides[at]));
+        }
+        if let ("is_contiguous" | "contiguous", []) = (name, args.positional.as_slice()) {
+            args.no_more(frame)?;
+            match (name, tensor.is_contiguous()) {
+                ("is_contiguous", holds) => return Ok(Value::Bool(holds)),
+                // What is contiguous is returned as it is.
+                (_, true) => return Ok(Value::Tensor(tensor)),
+                (_, false) => return Err(frame.unsupported(span, "a copy by `.contiguous()`")),
+            }
         }
         // Halves that are held as integers (a module's `.to(dtype=…)` leaves these alone).
         if let ("view", &[Value::DType(to @ (DType::F16 | DType::BF16))]) = (name, args.positional.as_slice())

@@ -210,7 +210,7 @@ impl<'m> Evaluator<'m> {
             ExprKind::Dict(_) => "a dictionary",
             ExprKind::Slice { .. } => "slicing",
             ExprKind::Starred(_) => "a starred expression here",
-            ExprKind::Lambda { .. } => "lambda",
+            ExprKind::Lambda { params, body } => return self.lambda(frame, params, body),
             ExprKind::Other(name) => name,
         };
         Err(frame.unsupported(e.span, refused))

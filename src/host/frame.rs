@@ -60,6 +60,7 @@ pub(super) fn collect_assigned<'m>(body: &'m [Stmt], names: &mut BTreeSet<&'m st
     for stmt in body {
         match &stmt.kind {
             StmtKind::Assign { targets, .. } => targets.iter().for_each(|t| target(t, names)),
+            StmtKind::AugAssign { target: t, .. } | StmtKind::AnnAssign { target: t, .. } => target(t, names),
             StmtKind::If { body, orelse, .. } => {
                 collect_assigned(body, names);
                 collect_assigned(orelse, names);

@@ -27,7 +27,6 @@ impl<'m> Evaluator<'m> {
         if self.steps.is_some() {
             return Err(frame.unsupported(args.span, "a launch in prepare"));
         }
-        let grid = self.grid(frame, grid, grid_span)?;
         let num_warps = self.option(frame, &mut args, "num_warps")?;
         let num_stages = self.option(frame, &mut args, "num_stages")?;
         let misfit = |message: String| misfit(frame, args.span, module, def, message);
@@ -35,6 +34,7 @@ impl<'m> Evaluator<'m> {
         let given = args.positional.len();
         let mut positional = args.positional.into_iter();
         let mut bound = Vec::with_capacity(def.params.len());
+        let mut meta = Vec::with_capacity(def.params.len());
         for param in &def.params {
             if !matches!(param.kind, ParamKind::Positional | ParamKind::KeywordOnly) {
                 return Err(misfit(format!("`{}` takes any number of arguments", param.name)));
@@ -54,6 +54,7 @@ impl<'m> Evaluator<'m> {
                 },
                 (None, None, None) => return Err(misfit(format!("`{}` is not given", param.name))),
             };
+            meta.push((param.name.clone(), value.clone()));
             let value = match value {
                 Value::Tensor(tensor) => KernelArg::Tensor(tensor),
                 Value::Int(v) => KernelArg::Int(v),
@@ -71,6 +72,11 @@ impl<'m> Evaluator<'m> {
         if let Some((name, _, _)) = args.keywords.first() {
             return Err(misfit(format!("there is no parameter `{name}`")));
         }
+        let grid = match grid {
+            Value::Lambda(lambda) => self.call_lambda(frame, &lambda, vec![Value::Mapping(meta)], grid_span)?,
+            sizes => sizes,
+        };
+        let grid = self.grid(frame, grid, grid_span)?;
         self.trace.events.push(Event::Launch(KernelLaunch {
             module: module.name.clone(),
             function: def.name.clone(),

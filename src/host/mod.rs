@@ -26,11 +26,13 @@ pub mod trace;
 mod call;
 mod eval;
 mod frame;
+mod lambda;
 mod launch;
 mod names;
 mod operators;
 mod statement;
 mod torch_call;
+pub mod torch_module;
 mod value;
 mod view;
 

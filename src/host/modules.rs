@@ -1,6 +1,6 @@
 //! The set of files that host code is read from, by import name (`run`, `kernels.relu__0123`).
 //!
-//! A file may hold a docstring, imports, integer constants, `@triton.jit` kernels, functions,
+//! A file may hold a docstring, imports, constants, `@triton.jit` kernels, functions,
 //! classes and the `if __name__ == "__main__":` block, which is never run. Any other statement at
 //! module level could change what the functions do, and is refused. A kernel's file may not import
 //! other files of its suite: its verdict is known by its own text alone.
@@ -8,9 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::HostArg;
 use crate::diag::{self, Diagnostic, codes};
 use crate::source::{SourceFile, Span};
-use crate::syntax::ast::{ExprKind, FunctionDef, Module, Stmt, StmtKind, UnaryOp};
+use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Module, Stmt, StmtKind, UnaryOp};
 
 /// What the import name of a kernel's file starts with.
 const KERNELS: &str = "kernels.";
@@ -21,7 +22,8 @@ const SUITE: [&str; 3] = ["kernels", "run", "weights"];
 /// What a module-level name stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Global {
-    Int(i64),
+    /// A literal: a number, a string, a truth value, `None`, or a tuple of these.
+    Constant(HostArg),
     Function(Arc<FunctionDef>),
     /// A `@triton.jit` function.
     Kernel(Arc<FunctionDef>),
@@ -109,7 +111,7 @@ impl Modules {
         let module = self.modules.get(module)?;
         match module.globals.get(class)? {
             Global::Class(methods) => Some((&module.ast.file, methods.get(name)?.name_span)),
-            Global::Int(_) | Global::Function(_) | Global::Kernel(_) | Global::Import(_) => None,
+            Global::Constant(_) | Global::Function(_) | Global::Kernel(_) | Global::Import(_) => None,
         }
     }
 
@@ -147,33 +149,45 @@ pub(super) fn names(ast: &Module, stmt: &Stmt, first: bool) -> diag::Result<Vec<
             .collect(),
         StmtKind::ImportFrom { .. } => return Err(refuse(ast, stmt.span, "a relative import")),
         StmtKind::Function(def) => vec![(def.name.clone(), function(ast, def)?)],
-        StmtKind::Class { name, bases: _, body } => {
+        StmtKind::Class { name, body, .. } => {
             let methods = body.iter().filter_map(|s| match &s.kind {
                 StmtKind::Function(def) => Some((def.name.clone(), Arc::new(def.clone()))),
                 _ => None,
             });
             vec![(name.clone(), Global::Class(methods.collect()))]
         }
-        StmtKind::Assign { targets, value } => {
-            let int = match &value.kind {
-                ExprKind::Int(v) => Some(*v),
-                ExprKind::Unary(UnaryOp::Neg, inner) => match inner.kind {
-                    ExprKind::Int(v) => v.checked_neg(),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match (targets.as_slice(), int) {
-                ([target], Some(int)) if target.as_name().is_some() => {
-                    vec![(target.as_name().unwrap_or_default().to_owned(), Global::Int(int))]
-                }
-                _ => return Err(refuse(ast, stmt.span, "a module-level assignment other than NAME = integer")),
+        StmtKind::Assign { targets, value } => match (targets.as_slice(), literal(value)) {
+            ([target], Some(constant)) if target.as_name().is_some() => {
+                vec![(target.as_name().unwrap_or_default().to_owned(), Global::Constant(constant))]
             }
-        }
+            _ => return Err(refuse(ast, stmt.span, "a module-level assignment other than NAME = literal")),
+        },
+        StmtKind::AnnAssign { target, annotation: _, value: Some(value) } => match (target.as_name(), literal(value)) {
+            (Some(name), Some(constant)) => vec![(name.to_owned(), Global::Constant(constant))],
+            _ => return Err(refuse(ast, stmt.span, "a module-level assignment other than NAME = literal")),
+        },
         StmtKind::If { test, .. } if is_main_guard(test) => Vec::new(),
         _ => return Err(refuse(ast, stmt.span, "this module-level statement")),
     };
     Ok(bound)
+}
+
+/// The value of a literal.
+pub(super) fn literal(e: &Expr) -> Option<HostArg> {
+    Some(match &e.kind {
+        ExprKind::Int(v) => HostArg::Int(*v),
+        ExprKind::Float(v) => HostArg::Float(*v),
+        ExprKind::Str(s) => HostArg::Str(s.clone()),
+        ExprKind::Bool(v) => HostArg::Bool(*v),
+        ExprKind::None => HostArg::None,
+        ExprKind::Unary(UnaryOp::Neg, inner) => match literal(inner)? {
+            HostArg::Int(v) => HostArg::Int(v.checked_neg()?),
+            HostArg::Float(v) => HostArg::Float(-v),
+            _ => return None,
+        },
+        ExprKind::Tuple(items) => HostArg::Tuple(items.iter().map(literal).collect::<Option<_>>()?),
+        _ => return None,
+    })
 }
 
 fn function(ast: &Module, def: &FunctionDef) -> diag::Result<Global> {
@@ -186,7 +200,7 @@ fn function(ast: &Module, def: &FunctionDef) -> diag::Result<Global> {
 }
 
 /// Whether a condition is `__name__ == "__main__"`.
-pub fn is_main_guard(test: &crate::syntax::ast::Expr) -> bool {
+pub fn is_main_guard(test: &Expr) -> bool {
     match &test.kind {
         ExprKind::Compare { left, rest } => {
             left.as_name() == Some("__name__")

@@ -11,55 +11,10 @@ use crate::diag;
 use crate::graph::TensorType;
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, FunctionDef};
+use crate::syntax::python;
 
 /// Built-in functions that are in the subset.
 const BUILTINS: [&str; 6] = ["len", "max", "min", "range", "tuple", "ValueError"];
-
-/// Python's other built-in names that host code may use sensibly: not in the subset,
-/// but no undefined names either.
-const OTHER_BUILTINS: [&str; 41] = [
-    "__file__",
-    "__name__",
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "bytes",
-    "callable",
-    "complex",
-    "dict",
-    "divmod",
-    "enumerate",
-    "filter",
-    "float",
-    "format",
-    "frozenset",
-    "getattr",
-    "hasattr",
-    "hash",
-    "id",
-    "int",
-    "isinstance",
-    "iter",
-    "list",
-    "map",
-    "next",
-    "object",
-    "open",
-    "pow",
-    "print",
-    "repr",
-    "reversed",
-    "round",
-    "set",
-    "slice",
-    "sorted",
-    "str",
-    "sum",
-    "super",
-    "type",
-    "zip",
-];
 
 impl<'m> Evaluator<'m> {
     pub fn name(&self, frame: &Frame<'m>, name: &'m str, span: Span) -> diag::Result<Value<'m>> {
@@ -70,13 +25,14 @@ impl<'m> Evaluator<'m> {
             return Err(frame.raises(span, format!("`{name}` is read before it is assigned")));
         }
         match frame.module.globals.get(name) {
-            Some(Global::Int(v)) => Ok(Value::Int(*v)),
+            Some(Global::Constant(constant)) => Ok(Value::literal(constant)),
             Some(Global::Function(def)) => Ok(Value::Function(frame.module, def)),
             Some(Global::Kernel(def)) => Ok(Value::Kernel(frame.module, def)),
             Some(Global::Class(_)) => Err(frame.unsupported(span, "using a class")),
             Some(Global::Import(path)) => Ok(self.imported(path)),
             None if BUILTINS.contains(&name) => Ok(Value::External(name.to_owned())),
-            None if OTHER_BUILTINS.contains(&name) => Err(frame.unsupported(span, &format!("the name `{name}`"))),
+            // Not in the subset, but no undefined names either.
+            None if python::is_builtin(name) => Err(frame.unsupported(span, &format!("the name `{name}`"))),
             None => Err(frame.raises(span, format!("`{name}` is not defined"))),
         }
     }
@@ -93,7 +49,7 @@ impl<'m> Evaluator<'m> {
         match global {
             Some((module, Global::Function(def))) => Value::Function(module, def),
             Some((module, Global::Kernel(def))) => Value::Kernel(module, def),
-            Some((_, Global::Int(v))) => Value::Int(*v),
+            Some((_, Global::Constant(constant))) => Value::literal(constant),
             Some((_, Global::Class(_) | Global::Import(_))) | None => Value::External(path.to_owned()),
         }
     }
@@ -108,7 +64,7 @@ impl<'m> Evaluator<'m> {
             Value::Module(module) => match module.globals.get(name) {
                 Some(Global::Function(def)) => Ok(Value::Function(module, def)),
                 Some(Global::Kernel(def)) => Ok(Value::Kernel(module, def)),
-                Some(Global::Int(v)) => Ok(Value::Int(*v)),
+                Some(Global::Constant(constant)) => Ok(Value::literal(constant)),
                 Some(Global::Class(_) | Global::Import(_)) => {
                     Err(frame.unsupported(span, &format!("`{name}` of another module")))
                 }
@@ -122,8 +78,11 @@ impl<'m> Evaluator<'m> {
             Value::Tensor(_) | Value::Prepared(_) => match name {
                 "shape" => Ok(Value::Tuple(self.tensor_type(&value).shape.iter().map(|&s| Value::Int(s as i64)).collect())),
                 "dtype" => Ok(Value::DType(self.tensor_type(&value).dtype)),
+                "ndim" => Ok(Value::Int(self.tensor_type(&value).shape.len() as i64)),
                 "device" => Ok(Value::Device),
-                "T" | "mT" | "H" | "mH" | "data" | "grad" | "real" | "imag" => {
+                // The same elements without their history.
+                "data" => Ok(value),
+                "T" | "mT" | "H" | "mH" | "grad" | "real" | "imag" => {
                     Err(frame.unsupported(span, &format!("`.{name}` of a tensor")))
                 }
                 _ => Ok(Value::Method(Box::new(value), name.to_owned())),
@@ -158,7 +117,7 @@ impl<'m> Evaluator<'m> {
             },
             (Value::Mapping(items), Value::Str(key)) => match items.iter().find(|(name, _)| *name == key) {
                 Some((_, value)) => Ok(self.weight(&key, value)),
-                None => Err(frame.raises(span, format!("there is no weight \"{key}\""))),
+                None => Err(frame.raises(span, format!("there is no \"{key}\" here"))),
             },
             (value, key) => Err(frame.unsupported(span, &format!("indexing {} by {}", value.kind(), key.kind()))),
         }

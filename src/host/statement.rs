@@ -51,14 +51,35 @@ impl<'m> Evaluator<'m> {
             .checked_sub(1)
             .ok_or_else(|| frame.error(&codes::FUEL, stmt.span, format!("host code ran more than {STATEMENTS} statements")))?;
         let refused = match &stmt.kind {
-            StmtKind::Assign { targets, value } => match targets.as_slice() {
-                [target] => {
-                    let value = self.expr(frame, value)?;
-                    self.assign(frame, target, value)?;
-                    return Ok(Flow::Next);
+            StmtKind::Assign { targets, value } => {
+                let value = self.expr(frame, value)?;
+                for target in targets {
+                    self.assign(frame, target, value.clone())?;
                 }
-                _ => "an assignment to several targets",
-            },
+                return Ok(Flow::Next);
+            }
+            StmtKind::AnnAssign { target, annotation: _, value: Some(value) } => {
+                let value = self.expr(frame, value)?;
+                self.assign(frame, target, value)?;
+                return Ok(Flow::Next);
+            }
+            StmtKind::AugAssign { target, op, value } => {
+                // In place on a tensor or an item of it; of numbers and tuples a new value for the name.
+                let name = target.as_name().ok_or_else(|| frame.unsupported(target.span, "this augmented assignment"))?;
+                let old = self.name(frame, name, target.span)?;
+                let new = self.expr(frame, value)?;
+                let value = self.binary(frame, *op, old, new, stmt.span)?;
+                frame.locals.insert(name, value);
+                return Ok(Flow::Next);
+            }
+            StmtKind::Assert { test, message: _ } => {
+                let value = self.expr(frame, test)?;
+                if !self.truth(frame, test.span, &value)? {
+                    let what = format!("fails: assert {}", frame.module.ast.file.slice(test.span));
+                    return Err(frame.error(&codes::HOST_RAISED, stmt.span, what));
+                }
+                return Ok(Flow::Next);
+            }
             StmtKind::Expr(e) => {
                 if !matches!(e.kind, ExprKind::Call { .. }) {
                     return Err(frame.unsupported(stmt.span, "an expression statement that is not a call"));
@@ -98,10 +119,8 @@ impl<'m> Evaluator<'m> {
             StmtKind::Import(_) | StmtKind::ImportFrom { .. } => "an import inside a function",
             StmtKind::Function(_) => "a function inside a function",
             StmtKind::Class { .. } => "a class inside a function",
-            StmtKind::AnnAssign { .. } => "an annotated assignment",
-            StmtKind::AugAssign { .. } => "an augmented assignment",
+            StmtKind::AnnAssign { .. } => "an annotation without a value",
             StmtKind::While { .. } => "while",
-            StmtKind::Assert { .. } => "assert",
             StmtKind::Pass => "pass",
             StmtKind::Break => "break",
             StmtKind::Continue => "continue",

@@ -1,11 +1,13 @@
 //! Values of host code: integers and tuples as Python has them, tensors as descriptors.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::HostArg;
 use super::modules::HostModule;
 use super::trace::HostTensor;
 use crate::dtype::DType;
-use crate::syntax::ast::FunctionDef;
+use crate::syntax::ast::{Expr, FunctionDef, Param};
 
 /// What an expression gives. `'m` is the life of the parsed files.
 #[derive(Clone, Debug)]
@@ -33,13 +35,37 @@ pub(super) enum Value<'m> {
     Module(&'m HostModule),
     Function(&'m HostModule, &'m FunctionDef),
     Kernel(&'m HostModule, &'m FunctionDef),
+    /// A function of one expression, with the names that it sees.
+    Lambda(Box<Lambda<'m>>),
     /// A dotted name outside the set of files, or a built-in: `torch.empty`, `len`.
     External(String),
     /// A method before it is called: `x.view`.
     Method(Box<Value<'m>>, String),
 }
 
+/// A lambda, as the function left its names that makes it: none of these is bound again there.
+#[derive(Clone, Debug)]
+pub(super) struct Lambda<'m> {
+    pub module: &'m HostModule,
+    pub def: &'m FunctionDef,
+    pub params: &'m [Param],
+    pub body: &'m Expr,
+    pub locals: BTreeMap<&'m str, Value<'m>>,
+}
+
 impl Value<'_> {
+    /// Of a literal, which holds no tensor.
+    pub fn literal(constant: &HostArg) -> Value<'static> {
+        match constant {
+            HostArg::Int(v) => Value::Int(*v),
+            HostArg::Float(v) => Value::Float(*v),
+            HostArg::Bool(v) => Value::Bool(*v),
+            HostArg::Str(v) => Value::Str(v.clone()),
+            HostArg::Tuple(items) => Value::Tuple(items.iter().map(Value::literal).collect()),
+            HostArg::None | HostArg::Tensor(_) | HostArg::Mapping(_) | HostArg::Object(_) => Value::None,
+        }
+    }
+
     /// What it is, for messages: `an integer`.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -57,7 +83,7 @@ impl Value<'_> {
             Value::Mapping(_) => "a mapping",
             Value::Object(_) => "an object",
             Value::Module(_) => "a module",
-            Value::Function(..) => "a function",
+            Value::Function(..) | Value::Lambda(_) => "a function",
             Value::Kernel(..) => "a kernel",
             Value::External(_) => "an external name",
             Value::Method(..) => "a method",

@@ -47,9 +47,20 @@ pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(content).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, format!("it is not UTF-8: {error}")))
 }
 
+/// [`digest`] of a file, which may be larger than memory.
+pub fn digest_of(path: &Path) -> std::io::Result<String> {
+    let mut hash = Sha256::new();
+    std::io::copy(&mut std::fs::File::open(path)?, &mut hash)?;
+    Ok(hexadecimal(&hash.finalize()))
+}
+
 /// The SHA-256 of a file's bytes, in hex.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

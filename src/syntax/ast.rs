@@ -42,7 +42,10 @@ pub enum StmtKind {
     Function(FunctionDef),
     Class {
         name: String,
+        decorators: Vec<Expr>,
         bases: Vec<Expr>,
+        /// `metaclass=…` and its like.
+        keywords: Vec<Keyword>,
         body: Vec<Stmt>,
     },
     /// `a = b = value`: several targets.

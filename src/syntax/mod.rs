@@ -12,6 +12,7 @@ pub mod edit;
 pub mod eval;
 pub mod imports;
 mod parse;
+pub mod python;
 pub mod reopen;
 pub mod same;
 pub mod walk;

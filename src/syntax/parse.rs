@@ -182,7 +182,9 @@ impl Convert {
             }),
             py::Stmt::ClassDef(s) => StmtKind::Class {
                 name: s.name.to_string(),
+                decorators: s.decorator_list.iter().map(|d| self.expression(&d.expression)).collect(),
                 bases: s.arguments.iter().flat_map(|a| a.args.iter()).map(|e| self.expression(e)).collect(),
+                keywords: s.arguments.iter().flat_map(|a| self.keywords(&a.keywords)).collect(),
                 body: self.statements(&s.body),
             },
             py::Stmt::Assign(s) => StmtKind::Assign {
@@ -270,6 +272,15 @@ impl Convert {
         list
     }
 
+    fn keywords(&mut self, keywords: &[py::Keyword]) -> Vec<Keyword> {
+        let one = |k: &py::Keyword| Keyword {
+            name: k.arg.as_ref().map(ToString::to_string),
+            value: self.expression(&k.value),
+            span: self.span(k.range()),
+        };
+        keywords.iter().map(one).collect()
+    }
+
     fn parameter(&mut self, param: &py::Parameter, default: Option<&py::Expr>, span: Span, kind: ParamKind) -> Param {
         Param {
             name: param.name.to_string(),
@@ -331,16 +342,7 @@ impl Convert {
             py::Expr::Call(e) => ExprKind::Call {
                 func: self.boxed(&e.func),
                 args: self.expressions(&e.arguments.args),
-                keywords: e
-                    .arguments
-                    .keywords
-                    .iter()
-                    .map(|k| Keyword {
-                        name: k.arg.as_ref().map(ToString::to_string),
-                        value: self.expression(&k.value),
-                        span: self.span(k.range()),
-                    })
-                    .collect(),
+                keywords: self.keywords(&e.arguments.keywords),
             },
             py::Expr::Attribute(e) => ExprKind::Attribute { value: self.boxed(&e.value), name: e.attr.to_string() },
             py::Expr::Subscript(e) => ExprKind::Subscript { value: self.boxed(&e.value), index: self.boxed(&e.slice) },

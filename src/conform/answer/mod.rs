@@ -9,10 +9,12 @@
 //! Parameters and inputs may only be read; every element of a result must have been written.
 //!
 //! Not caught: which launch is wrong, where several lead to a result (lines are suspected in the last alone); wrong values
-//! that the bound of the whole hides, or that change nothing at the task's sizes; special values, rows of one sign, strides of
-//! the task's own inputs. A result without signal is told in a note alone.
+//! that the bound of the whole hides, or that change nothing at the task's sizes; special values; lines of one sign behind the
+//! first operators; strides of
+//! the task's own inputs.
 
 mod run;
+mod signs;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +29,7 @@ use crate::conform::subject::upstream;
 use crate::conform::verdict::{Error, Verdict, Word};
 use crate::conform::{alive, compare, diagnose, exact, outputs};
 use crate::diag::{Diagnostic, Result, codes};
-use crate::graph::{Graph, NodeId, ValueId};
+use crate::graph::{Graph, NodeId, Role, ValueId};
 use crate::host::construct::CLASS;
 use crate::host::{self, Constructed, Event, HostTensor, KernelArg, KernelLaunch, Modules, Trace};
 use crate::import::task::Task;
@@ -68,14 +70,25 @@ impl<'a> Answer<'a> {
     /// # Errors
     /// S001 for what is no Python; as [`host::construct()`] and [`host::trace_launch`]; B001 where other results are returned
     /// than the task's.
-    pub fn read(name: &str, text: &str, task: &'a Task, graph: &'a Graph, precision: Precision) -> Result<Answer<'a>> {
+    pub fn read(
+        (name, text): (&str, &str),
+        task: &'a Task,
+        graph: &'a Graph,
+        precision: Precision,
+        init_seed: Option<u64>,
+    ) -> Result<Answer<'a>> {
         let mut modules = Modules::new();
         modules.add(MODULE, parse_module(&SourceFile::new(name, text))?)?;
-        let constructed = host::construct(&modules, MODULE, task)?;
+        let constructed = host::construct(&modules, MODULE, task, init_seed)?;
         let trace = host::construct::trace_model_new(&modules, MODULE, &constructed, task)?;
         let answer = Answer { task, graph, precision, modules, constructed, trace };
         answer.returns_the_results()?;
         Ok(answer)
+    }
+
+    /// What is right under some harnesses alone.
+    pub fn notes(&self) -> &[String] {
+        &self.constructed.notes
     }
 
     /// Launches of one forward, and how many kernels they are of.
@@ -126,14 +139,14 @@ impl<'a> Answer<'a> {
     /// # Errors
     /// U009 when it was interrupted.
     pub fn verify(&self, executor: &Executor, seed: u64) -> Result<Judged> {
-        let results: Vec<Verdict> = match self.results(executor, seed) {
+        let (results, signals) = match self.results(executor, seed) {
             Ok(results) => results,
             Err(fault) if fault.code == &codes::INTERRUPTED => return Err(fault),
-            Err(fault) => vec![Verdict::fault(*fault)],
+            Err(fault) => (vec![Verdict::fault(*fault)], Vec::new()),
         };
         let mut whole = ChainReport::of_nothing();
         if results.iter().all(|verdict| verdict.word == Word::Verified) {
-            match self.whole(executor, seed, &mut whole) {
+            match self.whole(executor, seed, &signals, &mut whole) {
                 Ok(()) => {}
                 Err(fault) if fault.code == &codes::INTERRUPTED => return Err(fault),
                 Err(fault) => whole.diagnostics.push(*fault),
@@ -147,15 +160,20 @@ impl<'a> Answer<'a> {
         Ok(Judged { results, whole })
     }
 
-    /// The two passes on generated inputs and parameters, of which the second gives the figures.
-    fn results(&self, executor: &Executor, seed: u64) -> Result<Vec<Verdict>> {
+    /// The two passes on generated inputs and parameters, of which the second gives the figures; and of each result whether
+    /// it carried a signal in either.
+    fn results(&self, executor: &Executor, seed: u64) -> Result<(Vec<Verdict>, Vec<bool>)> {
         let structure = self.pass(executor, Kind::Structure, seed)?;
         if structure.iter().any(|result| result.mismatch.is_some()) {
-            return Ok(structure.into_iter().map(|result| result.verdict(None)).collect());
+            return Ok((structure.into_iter().map(|result| result.verdict(None)).collect(), Vec::new()));
         }
-        let exact: Vec<bool> = structure.iter().map(|result| result.exact).collect();
+        let exact: Vec<(bool, bool)> = structure.iter().map(|result| (result.exact, result.signal)).collect();
         let numerics = self.pass(executor, Kind::Numerics, seed)?;
-        Ok(numerics.into_iter().zip(exact).map(|(result, exact)| result.verdict(Some(exact))).collect())
+        let both = numerics.into_iter().zip(exact).map(|(result, (exact, signal))| {
+            let signal = signal || result.signal;
+            (result.verdict(Some(exact)), signal)
+        });
+        Ok(both.unzip())
     }
 
     fn pass(&self, executor: &Executor, kind: Kind, seed: u64) -> Result<Vec<Passed>> {
@@ -168,6 +186,12 @@ impl<'a> Answer<'a> {
         for value in missing {
             env.set(value, self.given(value, seed)?);
         }
+        for &input in graph.inputs().iter().filter(|&&input| graph.value(input).role == Role::Activation) {
+            if let Some(tensor) = env.get(input) {
+                let signed = signs::set(tensor, kind);
+                env.set(input, signed);
+            }
+        }
         let (got, cost) = self.run(executor, &env, seed)?;
         let expected = self.expected(&nodes, env, kind)?;
         let results = graph.outputs().iter().zip(&self.trace.returned).zip(got).map(|((output, returned), got)| {
@@ -176,7 +200,8 @@ impl<'a> Answer<'a> {
             let name = &graph.value(*output).name;
             let finding = diagnose::examine(name, &got, expected, derived, &comparison);
             let mismatch = finding.map(|finding| self.suspected(finding, returned).note(format!("pass: {}", kind.name())));
-            Passed { error: Error::of(&comparison, derived), exact: derived.bound.is_none(), mismatch, cost }
+            let (exact, signal) = (derived.bound.is_none(), alive::of_result(expected).is_none());
+            Passed { error: Error::of(&comparison, derived), exact, signal, mismatch, cost }
         });
         Ok(results.collect())
     }
@@ -227,7 +252,7 @@ impl<'a> Answer<'a> {
     }
 
     /// With the task's own weights: as far from an f64 reference as one in the same types, and what KernelBench makes of it.
-    fn whole(&self, executor: &Executor, seed: u64, report: &mut ChainReport) -> Result<()> {
+    fn whole(&self, executor: &Executor, seed: u64, signals: &[bool], report: &mut ChainReport) -> Result<()> {
         let graph = self.graph;
         let nodes = self.nodes()?;
         let mut env = Env::new();
@@ -241,7 +266,7 @@ impl<'a> Answer<'a> {
         let (mut wide, mut narrow) = (env.clone(), env);
         reference::evaluate(graph, &nodes, &mut wide, Math::F64)?;
         reference::evaluate(graph, &nodes, &mut narrow, same)?;
-        for (&output, got) in graph.outputs().iter().zip(&got) {
+        for ((&output, got), signal) in graph.outputs().iter().zip(&got).zip(signals) {
             let of = |env: &Env| env.get(output).cloned().ok_or_else(|| self.lost(output));
             let (wide_output, narrow_output) = (of(&wide)?, of(&narrow)?);
             let distance = outputs::distance(got, &wide_output, &narrow_output);
@@ -259,8 +284,14 @@ impl<'a> Answer<'a> {
                     format!("result {name} is off by {distance:.3e} with the task's own weights, but {allowed:.3e} is allowed");
                 report.diagnostics.push(self.at_forward(Diagnostic::new(&codes::CHAIN_MISMATCH, what)));
             }
-            if let Some(dead) = alive::of_result(got) {
-                report.notes.push(format!("result {name} carries no signal: {dead}; agreement says little"));
+            match (alive::of_result(got), signal) {
+                (Some(dead), true) => report.notes.push(format!("with the task's own weights {name} carries no signal: {dead}")),
+                (Some(dead), false) => {
+                    let what = format!("result {name} carries no signal, whatever is drawn: {dead}");
+                    let diagnostic = self.at_forward(Diagnostic::new(&codes::SIGNAL_DEAD, what));
+                    report.diagnostics.push(diagnostic.help("at these sizes the task cannot tell right kernels from wrong ones"));
+                }
+                (None, _) => {}
             }
             let outside = kernel_bench(got, &wide_output);
             if outside > 0 {
@@ -287,6 +318,8 @@ type Outputs<T> = BTreeMap<ValueId, T>;
 struct Passed {
     error: Error,
     exact: bool,
+    /// Whether the expected elements vary.
+    signal: bool,
     mismatch: Option<Diagnostic>,
     cost: Cost,
 }

@@ -4,14 +4,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::Answer;
+use super::{Answer, MODULE};
 use crate::conform::execute::{Cost, Executor};
 use crate::conform::layout;
 use crate::diag::{Diagnostic, Result, codes};
 use crate::dtype::DType;
 use crate::emulate::{self, BufferId, Memory, View};
 use crate::graph::{Producer, ValueId};
-use crate::host::{Constructed, Event, HostTensor, KernelArg, PrepareOp, prepare_eval};
+use crate::host::{Constructed, Event, HostTensor, KernelArg, KernelLaunch, PrepareOp, prepare_eval};
 use crate::reference::{Env, seeded};
 use crate::tensor::Tensor;
 
@@ -52,11 +52,21 @@ impl Answer<'_> {
         for event in &self.trace.events {
             match event {
                 Event::Alloc { .. } => executor.allocate(&mut memory, &self.trace, event),
-                Event::Launch(launch) => cost.add(executor.launch(&mut memory, launch)?),
+                Event::Launch(launch) => {
+                    cost.add(executor.launch(&mut memory, launch).map_err(|fault| self.placed(fault, launch))?)
+                }
             }
         }
         let results = self.trace.returned.iter().map(|tensor| self.result(executor, &memory, tensor)).collect::<Result<_>>()?;
         Ok((results, cost))
+    }
+
+    /// A message about a launch as a whole, at its line.
+    fn placed(&self, fault: Box<Diagnostic>, launch: &KernelLaunch) -> Box<Diagnostic> {
+        match self.modules.ast(MODULE) {
+            Some(module) if fault.place.is_none() => Box::new(fault.at(&module.file, launch.called)),
+            Some(_) | None => fault,
+        }
     }
 
     /// What launches read a tensor of `self` as, where that holds halves as integers.

@@ -91,7 +91,7 @@ fn halves(value: String, of: DType) -> String {
 /// A module-level statement that the constructor needs; classes without their `forward`.
 pub fn declaration(task: &Task, stmt: &Stmt) -> String {
     let mut edits = Edits::default();
-    if let StmtKind::Class { name: _, bases: _, body } = &stmt.kind {
+    if let StmtKind::Class { body, .. } = &stmt.kind {
         let kept = body.iter().filter(|stmt| !is_forward(stmt)).count();
         for (i, forward) in body.iter().filter(|stmt| is_forward(stmt)).enumerate() {
             edits.replace(forward.span, if kept == 0 && i == 0 { "\"\"\"Without parameters.\"\"\"" } else { "" });

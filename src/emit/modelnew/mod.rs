@@ -22,6 +22,8 @@ use crate::import::task::source::Needed;
 use crate::import::task::{Argument, Input, Task};
 use crate::reference::seeded;
 use crate::select::plan::{Plan, Slot};
+use crate::syntax::ast::FunctionDef;
+use crate::syntax::edit::Edits;
 use crate::syntax::is_identifier;
 use crate::tensor::Tensor;
 use kernels::Kernels;
@@ -223,7 +225,7 @@ fn forward(plan: &Plan, task: &Task, kernels: &Kernels, state: &State, inputs: V
     taken.extend(kernels.callees.iter().map(String::as_str));
     let mut names = Names::new(&taken);
     let returns = def.returns.as_ref().map_or_else(String::new, |e| format!(" -> {}", task.source.text(e.span)));
-    let mut text = format!("    def forward{}{returns}:\n", task.source.text(def.params_span));
+    let mut text = format!("    def forward{}{returns}:\n", parameters(task, def));
     text += &format!("        \"\"\"Returns {}.\"\"\"\n", body::results(&plan.graph));
     for (name, ty) in tensors(task) {
         text += &call(8, "check", &[vec![string(name), name.to_owned(), tuple(&ty.shape), dtype(ty.dtype)]]);
@@ -236,7 +238,8 @@ fn forward(plan: &Plan, task: &Task, kernels: &Kernels, state: &State, inputs: V
             let message = format!("an argument `{name}` of forward that is no number, string or tuple of these");
             Box::new(Diagnostic::new(&codes::NOT_OFFERED, message).in_file(&task.task))
         })?;
-        text += &format!("        if {name} != {value}:\n");
+        let differs = if value == "None" { "is not" } else { "!=" };
+        text += &format!("        if {name} {differs} {value}:\n");
         text += &format!("            raise ValueError(f\"{name} is {{{name}}}, made for {}\")\n", value.replace('"', "'"));
     }
     let body = Body::new(plan, 8, inputs, &mut names);
@@ -244,6 +247,33 @@ fn forward(plan: &Plan, task: &Task, kernels: &Kernels, state: &State, inputs: V
     text += &body.allocations();
     text += &body.launches(&named, &|kernel| kernels.callees[kernel].clone())?;
     Ok(text + &body.end(&named)?)
+}
+
+/// The task's parameter list. What is no tensor says so: readers of the file, the ban on operators among them, take every
+/// other parameter for one.
+fn parameters(task: &Task, def: &FunctionDef) -> String {
+    let mut edits = Edits::default();
+    for param in def.params.iter().filter(|param| param.annotation.is_none()) {
+        let ty = task.inputs.iter().find_map(|input| match input {
+            Input::Value { name, value } if *name == param.name => python_type(value),
+            Input::Value { .. } | Input::Tensor { .. } => None,
+        });
+        if let Some(ty) = ty {
+            edits.insert(param.span.start + param.name.len() as u32, format!(": {ty}"));
+        }
+    }
+    edits.apply(task.source.module.file.text(), def.params_span)
+}
+
+fn python_type(value: &Argument) -> Option<&'static str> {
+    Some(match value {
+        Argument::Bool(_) => "bool",
+        Argument::Int(_) => "int",
+        Argument::Float(_) => "float",
+        Argument::Str(_) => "str",
+        Argument::Tuple(_) => "tuple",
+        Argument::None | Argument::List(_) | Argument::Opaque(_) => return None,
+    })
 }
 
 /// An argument as a Python literal.

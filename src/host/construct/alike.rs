@@ -36,17 +36,19 @@ pub fn check(compared: &mut BTreeSet<String>, task: &Task, file: &HostModule, na
 fn same((a_file, a): (&SourceFile, &Stmt), (b_file, b): (&SourceFile, &Stmt)) -> bool {
     let all = |a: Span, b: Span| same_statements((a_file, a), (b_file, b));
     match (&a.kind, &b.kind) {
-        (StmtKind::Class { name: _, bases: a_bases, body: a_body }, StmtKind::Class { name: _, bases, body }) => {
-            let kept = |stmt: &&Stmt| !is_forward(stmt) && !stmt.is_text();
-            let (a_body, body): (Vec<&Stmt>, Vec<&Stmt>) =
-                (a_body.iter().filter(kept).collect(), body.iter().filter(kept).collect());
-            a_bases.len() == bases.len()
-                && a_bases.iter().zip(bases).all(|(a, b)| all(a.span, b.span))
-                && a_body.len() == body.len()
-                && a_body.iter().zip(body).all(|(a, b)| all(a.span, b.span))
+        (StmtKind::Class { .. }, StmtKind::Class { .. }) => {
+            let (a, b) = (parts(a), parts(b));
+            a.len() == b.len() && a.into_iter().zip(b).all(|(a, b)| all(a, b))
         }
         _ => all(a.span, b.span),
     }
+}
+
+/// Of a class: decorators, bases, keywords and statements, but for docstrings and `forward`.
+fn parts(stmt: &Stmt) -> Vec<Span> {
+    let StmtKind::Class { name: _, decorators, bases, keywords, body } = &stmt.kind else { return Vec::new() };
+    let head = decorators.iter().chain(bases).map(|e| e.span).chain(keywords.iter().map(|keyword| keyword.span));
+    head.chain(body.iter().filter(|stmt| !is_forward(stmt) && !stmt.is_text()).map(|stmt| stmt.span)).collect()
 }
 
 /// Whether both files import a name from one place.

@@ -2,31 +2,38 @@
 //!
 //! Nothing is drawn here. The task's own `__init__` is the measure: statements that create modules or draw numbers must be
 //! the task's, each once and in its order, since only then do parameters get the elements of the original's. The
-//! names in them must mean what they do in the task ([`alike`]). Their targets may differ (`conv = nn.Conv2d(…)` for `self.conv = nn.Conv2d(…)`); what is bound there stands for the part of
-//! the task's state under that name. Statements of the task that create nothing may be left out. Every other statement is
-//! host code: parameters may be renamed, prepared and registered.
+//! names in them must mean what they do in the task ([`alike`]). Their targets may differ (`conv = nn.Conv2d(…)` for
+//! `self.conv = nn.Conv2d(…)`); what is bound there stands for the part of the task's state under that name. Statements of the
+//! task that create nothing may be left out. Every other statement is host code: parameters may be renamed, prepared and
+//! registered.
 //!
-//! Not caught: what stands in the class besides `__init__`, `forward` and the methods that they call, its bases and
-//! decorators, which number the seed is, whether `super().__init__()` is called at all and before anything is registered; a
-//! module whose constructor draws more numbers than the names of its parameters show; state that `forward` changes.
+//! Python must be able to import the file ([`importable`]) and to construct the class ([`class`]), and the seed must be the
+//! harness's.
+//!
+//! Not caught: what the ban sees in the class besides `__init__` and `forward` (F014); a module whose constructor draws more
+//! numbers than the names of its parameters show; state that `forward` changes.
 
 mod alike;
+mod class;
+mod given;
+mod importable;
 mod statements;
 
 use std::collections::BTreeSet;
 
 use super::eval::Evaluator;
 use super::frame::{Frame, collect_assigned};
-use super::modules::{Global, Modules};
+use super::modules::{Global, HostModule, Modules};
 use super::prepare::Prepare;
 use super::value::Value;
 use super::{HostArg, Trace, trace_launch};
 use crate::diag::{self, Diagnostic, codes};
 use crate::import::task::source::{attributes_of_self, is_super_init, reads};
-use crate::import::task::{Argument, Input, Task};
+use crate::import::task::{Input, Task};
 use crate::source::Span;
-use crate::syntax::ast::{Expr, ExprKind, FunctionDef, Stmt, StmtKind};
+use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
 use crate::syntax::same::same_statements;
+use class::Class;
 use statements::{arguments, assigned, called, creates, drawn, draws, first_line};
 
 /// The class that answers a task.
@@ -41,33 +48,49 @@ pub struct Constructed {
     pub object: HostArg,
     /// The name of each tensor of `object`, behind `self.`.
     pub names: Vec<String>,
+    /// What is right under some harnesses alone.
+    pub notes: Vec<String>,
 }
 
-/// Runs `ModelNew.__init__` of a file of the set on the task's arguments.
+/// Runs `ModelNew.__init__` of a file of the set on the task's arguments. The harness seeds with `init_seed` before it
+/// constructs the task, and leaves seeding to the file; without one it seeds before both.
 ///
 /// # Errors
-/// As [`super::prepare`]; H007 where it creates other modules than the task, or in another order; U008 without the class.
-pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<Constructed> {
+/// As [`super::prepare`]; H005 where Python or torch would stop, H007 where it creates other modules than the task, in
+/// another order or after another seed; U008 without the class.
+pub fn construct(modules: &Modules, module: &str, task: &Task, init_seed: Option<u64>) -> diag::Result<Constructed> {
+    let missing = || Box::new(Diagnostic::new(&codes::SUITE_INVALID, format!("no file {module}")));
+    let host = modules.get(module).ok_or_else(missing)?;
+    let class = Class::of(host)?;
+    importable::check(host, task)?;
+    let Some(def) = class.init() else { return without_init(host, &class, task) };
     let mut evaluator = Evaluator::new(modules);
     evaluator.steps = Some(Vec::new());
-    let (host, def) = evaluator.entry(module, &format!("{CLASS}.__init__"))?;
     let mut frame = Frame::new(host, def);
-    bind_arguments(&mut evaluator, &mut frame, def, task)?;
-    let mut run =
-        Run { evaluator, own: task, left: originals(task), begun: false, local: locals(task), compared: BTreeSet::new() };
+    let own = Value::Object(class.constants());
+    given::bind(&mut evaluator, &mut frame, own, task)?;
+    let mut run = Run {
+        evaluator,
+        own: task,
+        left: originals(task),
+        based: false,
+        begun: false,
+        seed: None,
+        local: locals(task),
+        compared: BTreeSet::new(),
+    };
     for stmt in &def.body {
         run.statement(&mut frame, stmt)?;
     }
-    if let Some(stmt) = run.left.iter().find(|stmt| draws(stmt)) {
-        let what = format!("__init__ lacks `{}` of the task", first_line(task.source.text(stmt.span)));
-        let error = *frame.error(&codes::PARAMETERS_DIFFER, def.name_span, what);
-        let place = diag::Place::Text { file: task.source.module.file.clone(), span: stmt.span };
-        return Err(Box::new(error.related(place, "created here by the task").help(HELP)));
+    if !run.based {
+        return Err(frame.raises(def.name_span, "__init__ does not call super().__init__(): torch can register nothing"));
     }
+    lacks_nothing(host, def.name_span, task, &run.left)?;
+    let notes = run.seeded(&frame, init_seed)?;
     let object = frame.locals.remove("self").unwrap_or(Value::None);
     let (mut names, mut returned) = (Vec::new(), Vec::new());
     let steps = run.evaluator.steps.take().unwrap_or_default();
-    let object = plain(&object, "", &mut |name, step| {
+    let object = given::plain(&object, "", &mut |name, step| {
         names.push(name.to_owned());
         returned.push(step);
         HostArg::Tensor(steps[step].ty.clone())
@@ -77,7 +100,30 @@ pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<C
         return Err(frame.unsupported(steps[returned[at]].span, &what));
     }
     let object = object.unwrap_or(HostArg::Object(Vec::new()));
-    Ok(Constructed { prepare: Prepare { steps, returned }, object, names })
+    Ok(Constructed { prepare: Prepare { steps, returned }, object, names, notes })
+}
+
+/// A class that inherits its constructor, which takes nothing and makes nothing.
+fn without_init(host: &HostModule, class: &Class<'_>, task: &Task) -> diag::Result<Constructed> {
+    let given = task.args.len() + task.keywords.len();
+    if given > 0 {
+        let what = format!("{CLASS} has no __init__, and the task is constructed with {given} arguments");
+        return Err(Box::new(Diagnostic::new(&codes::HOST_ERROR, what).at(&host.ast.file, class.span)));
+    }
+    lacks_nothing(host, class.span, task, &originals(task))?;
+    let object = given::plain(&Value::Object(class.constants()), "", &mut |_, _| HostArg::None);
+    let object = object.unwrap_or(HostArg::Object(Vec::new()));
+    let prepare = Prepare { steps: Vec::new(), returned: Vec::new() };
+    Ok(Constructed { prepare, object, names: Vec::new(), notes: Vec::new() })
+}
+
+/// Whether nothing of what is left of the task's statements creates anything.
+fn lacks_nothing(host: &HostModule, at: Span, task: &Task, left: &[&Stmt]) -> diag::Result<()> {
+    let Some(stmt) = left.iter().find(|stmt| draws(stmt)) else { return Ok(()) };
+    let what = format!("__init__ lacks `{}` of the task", first_line(task.source.text(stmt.span)));
+    let error = Diagnostic::new(&codes::PARAMETERS_DIFFER, what).at(&host.ast.file, at);
+    let place = diag::Place::Text { file: task.source.module.file.clone(), span: stmt.span };
+    Err(Box::new(error.related(place, "created here by the task").help(HELP)))
 }
 
 /// What `ModelNew.forward` does with what was constructed: storages are the tensors of `self`, then those of the inputs.
@@ -87,7 +133,7 @@ pub fn construct(modules: &Modules, module: &str, task: &Task) -> diag::Result<C
 pub fn trace_model_new(modules: &Modules, module: &str, constructed: &Constructed, task: &Task) -> diag::Result<Trace> {
     let inputs = task.inputs.iter().map(|input| match input {
         Input::Tensor { name: _, ty } => HostArg::Tensor(ty.clone()),
-        Input::Value { name: _, value } => argument(value),
+        Input::Value { name: _, value } => given::argument(value),
     });
     let args: Vec<HostArg> = std::iter::once(constructed.object.clone()).chain(inputs).collect();
     trace_launch(modules, module, &format!("{CLASS}.forward"), &args)
@@ -114,8 +160,12 @@ struct Run<'m, 't> {
     own: &'t Task,
     /// Statements of the task that nothing has matched yet.
     left: Vec<&'t Stmt>,
+    /// Whether the base's constructor was called.
+    based: bool,
     /// Whether anything was created.
     begun: bool,
+    /// What the last `torch.manual_seed` sets.
+    seed: Option<(i64, Span)>,
     /// Names that the task's constructor binds itself.
     local: BTreeSet<&'t str>,
     /// Names of the task's module that mean the same here.
@@ -124,8 +174,22 @@ struct Run<'m, 't> {
 
 impl<'m, 't> Run<'m, 't> {
     fn statement(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
-        if stmt.is_text() || is_super_init(stmt) {
+        if stmt.is_text() {
             return Ok(());
+        }
+        match class::base_init(frame.module, stmt) {
+            Some(true) if self.based => {
+                return Err(frame.raises(stmt.span, "the base is constructed twice: what was registered is lost"));
+            }
+            Some(true) => {
+                self.based = true;
+                return Ok(());
+            }
+            Some(false) => return Err(frame.unsupported(stmt.span, "this call of an `__init__`")),
+            None if !self.based && !attributes_of_self(std::slice::from_ref(stmt)).is_empty() => {
+                return Err(frame.raises(stmt.span, "`self` is used before super().__init__()"));
+            }
+            None => {}
         }
         match called(stmt).as_deref() {
             Some("torch.manual_seed") => return self.seeds(frame, stmt),
@@ -153,9 +217,9 @@ impl<'m, 't> Run<'m, 't> {
             return Err(Box::new(error.help(HELP)));
         }
         match &stmt.kind {
-            StmtKind::Assign { targets, value } if targets.len() == 1 => {
+            StmtKind::Assign { targets, value } => {
                 let value = self.evaluator.expr(frame, value)?;
-                set(frame, &targets[0], value)
+                targets.iter().try_for_each(|target| set(frame, target, value.clone()))
             }
             _ => self.evaluator.one(frame, stmt),
         }
@@ -220,14 +284,42 @@ impl<'m, 't> Run<'m, 't> {
 
     /// `torch.manual_seed(n)`, before anything is drawn.
     fn seeds(&mut self, frame: &mut Frame<'m>, stmt: &'m Stmt) -> diag::Result<()> {
-        if !matches!(arguments(stmt), Some(([Expr { kind: ExprKind::Int(_), .. }], []))) {
+        let Some(([Expr { kind: ExprKind::Int(seed), .. }], [])) = arguments(stmt) else {
             return Err(frame.unsupported(stmt.span, "this call of `torch.manual_seed`"));
-        }
+        };
+        self.seed = Some((*seed, stmt.span));
         if self.begun {
             let error = *frame.error(&codes::PARAMETERS_DIFFER, stmt.span, "the seed is set after modules were created");
             return Err(Box::new(error.help("let torch.manual_seed be the first line of __init__")));
         }
         Ok(())
+    }
+
+    /// Whether what was drawn was drawn after the harness's seed; what must be said of it.
+    fn seeded(&self, frame: &Frame<'m>, init_seed: Option<u64>) -> diag::Result<Vec<String>> {
+        if !self.begun {
+            return Ok(Vec::new());
+        }
+        let differs = |span: Span, what: String, help: &str| {
+            let error = *frame.error(&codes::PARAMETERS_DIFFER, span, what);
+            Err(Box::new(error.help(help)))
+        };
+        match (self.seed, init_seed) {
+            (None, None) => Ok(Vec::new()),
+            (None, Some(seed)) => {
+                let when = "parameters are the task's only under a harness that seeds before it constructs either";
+                Ok(vec![format!("__init__ does not call torch.manual_seed({seed}): {when}")])
+            }
+            (Some((seed, _)), Some(asked)) if i128::from(seed) == i128::from(asked) => Ok(Vec::new()),
+            (Some((seed, span)), Some(asked)) => {
+                let what = format!("the seed is {seed}, the task is constructed after torch.manual_seed({asked})");
+                differs(span, what, "say --init-seed N for a harness that seeds with another number")
+            }
+            (Some((_, span)), None) => {
+                let what = "a seed is set, but with --init-seed none the harness seeds before it constructs either";
+                differs(span, what.to_owned(), "leave the line out, or say which seed the harness has: --init-seed N")
+            }
+        }
     }
 
     /// `self.register_buffer("name", tensor, persistent=…)`.
@@ -256,88 +348,17 @@ impl<'m, 't> Run<'m, 't> {
     }
 }
 
-/// Binds the parameters of `__init__` to what the task was made with.
-fn bind_arguments<'m>(
-    evaluator: &mut Evaluator<'m>,
-    frame: &mut Frame<'m>,
-    def: &'m FunctionDef,
-    task: &Task,
-) -> diag::Result<()> {
-    let refused = |span: Span, what: String| {
-        let error = Diagnostic::new(&codes::PARAMETERS_DIFFER, what).at(&frame.module.ast.file, span);
-        Box::new(error.help("__init__ takes what the task's takes, under the same names"))
-    };
-    let Some((own, params)) = def.params.split_first() else {
-        return Err(refused(def.params_span, "__init__ has no `self`".to_owned()));
-    };
-    let theirs: Vec<&str> = task.source.init().map_or(vec!["self"], |init| init.params.iter().map(|p| p.name.as_str()).collect());
-    if !def.params.iter().map(|p| p.name.as_str()).eq(theirs.iter().copied()) {
-        return Err(refused(def.params_span, format!("the task's __init__ takes ({})", theirs.join(", "))));
-    }
-    let mut given = task.args.iter();
-    let mut bound: Vec<(&'m str, Value<'m>)> = vec![(own.name.as_str(), Value::Object(Vec::new()))];
-    for param in params {
-        let keyword = task.keywords.iter().find(|(name, _)| *name == param.name).map(|(_, value)| value);
-        let value = match (given.next().or(keyword), &param.default) {
-            (Some(value), _) => evaluator.argument(&argument(value), param.name.clone()),
-            (None, Some(default)) => evaluator.expr(frame, default)?,
-            (None, None) => continue,
-        };
-        bound.push((param.name.as_str(), value));
-    }
-    frame.locals.extend(bound);
-    Ok(())
-}
-
-/// What host code gets for an argument; what has no form here is a name that nothing can be done with.
-fn argument(value: &Argument) -> HostArg {
-    match value {
-        Argument::None => HostArg::None,
-        Argument::Bool(v) => HostArg::Bool(*v),
-        Argument::Int(v) => HostArg::Int(*v),
-        Argument::Float(v) => HostArg::Float(*v),
-        Argument::Str(v) => HostArg::Str(v.clone()),
-        Argument::List(items) | Argument::Tuple(items) => HostArg::Tuple(items.iter().map(argument).collect()),
-        Argument::Opaque(of) => HostArg::Object(vec![("__class__".to_owned(), HostArg::Str(of.clone()))]),
-    }
-}
-
-/// A value as an argument of `forward`; `None` for what that cannot be handed.
-fn plain(value: &Value, path: &str, tensor: &mut dyn FnMut(&str, usize) -> HostArg) -> Option<HostArg> {
-    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    Some(match value {
-        Value::Int(v) => HostArg::Int(*v),
-        Value::Float(v) => HostArg::Float(*v),
-        Value::Bool(v) => HostArg::Bool(*v),
-        Value::Str(v) => HostArg::Str(v.clone()),
-        Value::None => HostArg::None,
-        Value::Prepared(step) => tensor(path, *step),
-        Value::Tuple(items) => {
-            let items = items.iter().enumerate().map(|(i, item)| plain(item, &below(&i.to_string()), tensor));
-            HostArg::Tuple(items.collect::<Option<_>>()?)
-        }
-        Value::Object(items) => {
-            let items = items.iter().filter_map(|(key, item)| Some((key.clone(), plain(item, &below(key), tensor)?)));
-            HostArg::Object(items.collect())
-        }
-        Value::Range(..)
-        | Value::DType(_)
-        | Value::Device
-        | Value::Tensor(_)
-        | Value::Mapping(_)
-        | Value::Module(_)
-        | Value::Function(..)
-        | Value::Kernel(..)
-        | Value::External(_)
-        | Value::Method(..) => return None,
-    })
-}
-
 /// Binds a name, or an attribute of `self`.
 fn set<'m>(frame: &mut Frame<'m>, target: &'m Expr, value: Value<'m>) -> diag::Result<()> {
     match &target.kind {
         ExprKind::Name(name) => drop(frame.locals.insert(name, value)),
         ExprKind::Attribute { value: of, name } if of.as_name() == Some("self") => put(frame, name, value),
+        ExprKind::Tuple(targets) => match value {
+            Value::Tuple(items) if items.len() == targets.len() => {
+                targets.iter().zip(items).try_for_each(|(target, item)| set(frame, target, item))?;
+            }
+            other => return Err(frame.unsupported(target.span, &format!("unpacking {}", other.kind()))),
+        },
         _ => return Err(frame.unsupported(target.span, "this assignment target")),
     }
     Ok(())

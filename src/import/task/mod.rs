@@ -1,8 +1,8 @@
 //! Tasks in KernelBench's format, as `tools/export_task.py` leaves them: an archive of torch.export, and beside it
 //! a document of what no archive says: the task's text, the arguments of `__init__`, the names of the parameters.
 //!
-//! A task's code is parsed here ([`source`]) and never run. Not caught: an archive and a document of two exports of one
-//! text, which differ in the elements of what `__init__` draws.
+//! A task's code is parsed here ([`source`]) and never run. The document holds the archive's digest, so that those of two
+//! exports are not taken for one.
 
 pub mod source;
 
@@ -19,7 +19,7 @@ use crate::source::files;
 pub use source::Source;
 
 const FORMAT: &str = "decompose-task";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Bytes that a document may have; those of KernelBench have a few thousand.
 const LARGEST: u64 = 1 << 24;
@@ -44,6 +44,8 @@ pub struct Task {
     pub reduced: Option<i64>,
     /// Of the task's own text, before integers were lowered, in hexadecimal.
     pub sha256: String,
+    /// SHA-256 of the archive, in hexadecimal.
+    pub archive: String,
 }
 
 /// A Python value that a constructor takes.
@@ -93,6 +95,7 @@ struct Header {
 struct Document {
     file: String,
     sha256: String,
+    archive: String,
     reduced: Option<i64>,
     class: String,
     source: String,
@@ -115,6 +118,8 @@ struct Entry {
     dtype: String,
     #[serde(default)]
     kind: String,
+    /// Of a tensor that is not contiguous.
+    strides: Option<Vec<i64>>,
 }
 
 #[derive(Deserialize)]
@@ -159,13 +164,17 @@ impl Task {
             return Err(invalid(name, format!("it is {format} version {version}, not {FORMAT} version {VERSION}")));
         }
         let document: Document = serde_json::from_slice(bytes).map_err(refuse)?;
-        let Document { file, sha256, reduced, class, source, init, parameters, inputs, outputs } = document;
+        let Document { file, sha256, archive, reduced, class, source, init, parameters, inputs, outputs } = document;
         let ty = |entry: &Entry| tensor_type(name, entry);
         let parameters = parameters
             .iter()
             .map(|entry| Ok(Parameter { name: entry.name.clone(), ty: ty(entry)?, is_buffer: entry.kind == "buffer" }));
         let inputs = inputs.into_iter().map(|entry| {
             Ok(match entry {
+                InputEntry::Tensor(Entry { name: input, strides: Some(strides), .. }) => {
+                    let what = format!("`{input}`, an input of a task with the strides {strides:?},");
+                    return Err(Box::new(Diagnostic::new(&codes::NOT_OFFERED, what).in_file(name)));
+                }
                 InputEntry::Tensor(entry) => Input::Tensor { ty: ty(&entry)?, name: entry.name },
                 InputEntry::Value { name: parameter, value } => {
                     Input::Value { name: parameter, value: argument(&value).map_err(|what| invalid(name, what))? }
@@ -184,6 +193,7 @@ impl Task {
             outputs: outputs.iter().map(ty).collect::<Result<_>>()?,
             reduced,
             sha256,
+            archive,
         };
         task.consistent()?;
         Ok(task)

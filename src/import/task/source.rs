@@ -54,6 +54,19 @@ impl Source {
         binding(&self.module, name).is_some()
     }
 
+    /// What the task's module imports, by the first parts of their names.
+    pub fn imported_roots(&self) -> BTreeSet<String> {
+        let mut roots = BTreeSet::new();
+        for stmt in &self.module.body {
+            match &stmt.kind {
+                StmtKind::Import(list) => roots.extend(list.iter().map(|(path, _)| root(path))),
+                StmtKind::ImportFrom { module, .. } => drop(roots.insert(root(module))),
+                _ => {}
+            }
+        }
+        roots
+    }
+
     fn lacks(&self, what: String) -> Box<Diagnostic> {
         let help = "a task has a class with __init__ and forward, get_inputs() and get_init_inputs()";
         Box::new(Diagnostic::new(&codes::TASK_INVALID, what).in_file(self.module.file.name()).help(help))
@@ -61,7 +74,7 @@ impl Source {
 
     fn body(&self) -> Option<&[Stmt]> {
         self.module.body.iter().find_map(|stmt| match &stmt.kind {
-            StmtKind::Class { name, bases: _, body } if *name == self.class => Some(body.as_slice()),
+            StmtKind::Class { name, body, .. } if *name == self.class => Some(body.as_slice()),
             _ => None,
         })
     }
@@ -153,7 +166,6 @@ pub fn reads(stmt: &Stmt) -> BTreeSet<String> {
 
 /// Names that a statement binds, those of `for` excepted.
 fn bound(stmt: &Stmt) -> Vec<String> {
-    let root = |path: &str| path.split('.').next().unwrap_or(path).to_owned();
     match &stmt.kind {
         StmtKind::Import(list) => list.iter().map(|(path, alias)| alias.clone().unwrap_or_else(|| root(path))).collect(),
         StmtKind::ImportFrom { names, .. } => names.iter().map(|(name, alias)| alias.as_ref().unwrap_or(name).clone()).collect(),
@@ -166,6 +178,11 @@ fn bound(stmt: &Stmt) -> Vec<String> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The first part of a dotted name.
+fn root(path: &str) -> String {
+    path.split('.').next().unwrap_or(path).to_owned()
 }
 
 /// Names that an assignment to a target binds.
@@ -208,8 +225,9 @@ fn of_function(def: &FunctionDef, names: &mut BTreeSet<String>) {
 fn of_statement(stmt: &Stmt, names: &mut BTreeSet<String>) {
     match &stmt.kind {
         StmtKind::Function(def) => of_function(def, names),
-        StmtKind::Class { name: _, bases, body } => {
-            bases.iter().for_each(|base| of_expr(base, names));
+        StmtKind::Class { name: _, decorators, bases, keywords, body } => {
+            decorators.iter().chain(bases).for_each(|e| of_expr(e, names));
+            keywords.iter().for_each(|keyword| of_expr(&keyword.value, names));
             let kept = |stmt: &&Stmt| !is_forward(stmt);
             body.iter().filter(kept).for_each(|stmt| of_statement(stmt, names));
         }

@@ -36,7 +36,7 @@ impl<'a> File<'a> {
                 StmtKind::Function(def) => {
                     functions.insert(def.name.as_str(), def);
                 }
-                StmtKind::Class { name, bases, body } => {
+                StmtKind::Class { name, bases, body, .. } => {
                     classes.insert(name.as_str(), class(bases, body));
                 }
                 _ => assigned(stmt, &mut globals),

@@ -18,6 +18,7 @@ mod value;
 mod walk;
 
 mod bypass;
+mod class_body;
 mod copy;
 mod functional;
 mod guarded;
@@ -62,6 +63,8 @@ pub struct Ban {
     pub mode: Mode,
     /// Whether the caller knows that the task computes, so that kernels which only move data do not solve it.
     pub task_computes: bool,
+    /// Parameters of `forward` that the caller knows to be no tensors.
+    pub numbers: BTreeSet<String>,
     /// Codes of rules that stay silent, for tests.
     pub off: BTreeSet<&'static str>,
 }
@@ -86,11 +89,12 @@ pub static RULES: &[BanRule] = &[
     BanRule { code: &codes::BAN_BYPASS, check: bypass::check },
     BanRule { code: &codes::BAN_UNREAD, check: unread::check },
     BanRule { code: &codes::BAN_COPY, check: copy::check },
+    BanRule { code: &codes::BAN_CLASS, check: class_body::check },
 ];
 
 /// What breaks the ban in a file, in the order of the text.
 pub fn check(module: &Module, ban: &Ban) -> Vec<Finding> {
-    let walked = walk::walk(module, ban.mode);
+    let walked = walk::walk(module, ban);
     let mut list = Vec::new();
     for rule in RULES.iter().filter(|rule| !ban.off.contains(rule.code.id)) {
         (rule.check)(

@@ -109,11 +109,13 @@ impl<'a> Walker<'a> {
                     self.assign(item, &part, scope);
                 }
             }
-            ExprKind::Attribute { value: object, name } => {
-                if let Value::Instance(class) = self.eval(object, scope) {
-                    self.fields.entry(class).or_default().insert(name.clone(), value.clone());
+            ExprKind::Attribute { value: object, name } => match self.eval(object, scope) {
+                Value::Instance(class) => drop(self.fields.entry(class).or_default().insert(name.clone(), value.clone())),
+                Value::Path(_) | Value::Class(_) | Value::Function(..) | Value::Kernel(_) => {
+                    self.event(target.span, Kind::Unread(format!("forward sets `{name}` where others look it up")));
                 }
-            }
+                _ => {}
+            },
             ExprKind::Subscript { value: object, index } => {
                 self.eval(index, scope);
                 match self.eval(object, scope) {

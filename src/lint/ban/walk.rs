@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Mode;
 use super::events::{Event, Kind, Walked};
 use super::file::File;
 use super::value::{TENSOR, Value};
+use super::{Ban, Mode};
 use crate::source::Span;
 use crate::syntax::ast::{BinaryOp, CompareOp, Expr, ExprKind, FStringPart, FunctionDef, Module, Param, UnaryOp};
 
@@ -54,10 +54,10 @@ impl Scope<'_> {
     }
 }
 
-pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
+pub fn walk<'a>(module: &'a Module, ban: &Ban) -> Walked<'a> {
     let mut w = Walker {
         file: File::of(module),
-        mode,
+        mode: ban.mode,
         events: Vec::new(),
         launched: BTreeSet::new(),
         way: Vec::new(),
@@ -70,7 +70,8 @@ pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
     };
     let forward = w.file.classes.get_key_value("ModelNew").and_then(|(&name, _)| w.file.method(name, "forward"));
     if let Some((class, def)) = forward {
-        let args: Vec<Value<'_>> = def.params.iter().skip(1).map(parameter).collect();
+        let value = |param: &Param| if ban.numbers.contains(&param.name) { Value::Number } else { parameter(param) };
+        let args: Vec<Value<'_>> = def.params.iter().skip(1).map(value).collect();
         let named = def.params.iter().skip(1).zip(args).map(|(p, v)| (Some(p.name.as_str()), v)).collect();
         w.function(def, Some("ModelNew"), class, Vec::new(), named);
         w.way.clear();
@@ -88,7 +89,7 @@ pub fn walk(module: &Module, mode: Mode) -> Walked<'_> {
 fn parameter<'a>(param: &Param) -> Value<'a> {
     let annotated = param.annotation.as_ref().and_then(Expr::as_dotted);
     match (annotated.as_deref(), param.default.as_ref().map(|d| &d.kind)) {
-        (Some("int" | "float" | "bool" | "str"), _) => Value::Number,
+        (Some("int" | "float" | "bool" | "str" | "tuple"), _) => Value::Number,
         (_, Some(ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Str(_))) => Value::Number,
         _ => TENSOR,
     }

@@ -34,7 +34,12 @@ pub fn export(python: &Path, task: &Path, reduce: Option<i64>) -> Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("the exporter says nothing").trim();
+    // A signal has no status: out of memory, or killed.
+    let silent = match output.status.code() {
+        Some(status) => format!("the exporter ends with status {status} and says nothing"),
+        None => "the exporter was killed, as when memory runs out".to_owned(),
+    };
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).map_or(silent.as_str(), str::trim);
     let told = last.strip_prefix(&format!("{name}: ")).unwrap_or(last);
     let diagnostic = Diagnostic::new(&codes::TASK_INVALID, told).in_file(&name);
     Err(Box::new(if last.contains("torch cannot be imported") { diagnostic.help(help) } else { diagnostic }))

@@ -28,6 +28,8 @@ pub struct Answered<'a> {
     pub graph: &'a Graph,
     pub precision: Precision,
     pub target: &'a str,
+    /// What the harness seeds with before it constructs the task; without one it seeds before both.
+    pub init_seed: Option<u64>,
 }
 
 /// Judges a file. What makes it unreadable is a verdict like any other.
@@ -35,17 +37,19 @@ pub struct Answered<'a> {
 /// # Errors
 /// U009 when it was interrupted.
 pub fn judge(answered: &Answered, asked: &Verification, observer: &dyn Observer, cancel: &Cancel) -> Result<Report> {
-    let Answered { name, text, task, graph, precision, target } = answered;
+    let Answered { name, text, task, graph, precision, target, init_seed } = answered;
     let seeds = Seeds::new(asked.seed.unwrap_or(0), 1);
     let mut report = Report { model: task.task.clone(), seeds, ..Report::default() };
     if let Ok(module) = parse_module(&SourceFile::new(name, *text)) {
-        let strict = Ban { mode: Mode::Strict, task_computes: computes(graph), ..Ban::default() };
+        let numbers = task.inputs.iter().filter(|input| input.ty().is_none()).map(|input| input.name().to_owned());
+        let strict = Ban { mode: Mode::Strict, task_computes: computes(graph), numbers: numbers.collect(), ..Ban::default() };
         report.problems.extend(ban::check(&module, &strict).into_iter().map(|finding| finding.diagnostic));
         report.problems.extend(lint::npu_rules(&module, Target::find(target)));
     }
     observer.stage("verify", 1);
-    let (judged, launches) = match Answer::read(name, text, task, graph, *precision) {
+    let (judged, launches) = match Answer::read((name, text), task, graph, *precision, *init_seed) {
         Ok(answer) => {
+            report.notes.extend(answer.notes().iter().cloned());
             report.kernels = answer.launches().1;
             report.buffers = answer.allocated();
             let launches = answer.launches().0;

@@ -44,6 +44,8 @@ pub struct TaskOptions {
     pub options: Options,
 }
 
+const EXPORT_AGAIN: &str = "export the task again: python tools/export_task.py TASK.py";
+
 /// A task that was read.
 pub struct Read {
     pub task: Task,
@@ -59,6 +61,7 @@ pub fn read(source: &Source, observer: &dyn Observer) -> Outcome<Read> {
     observer.stage("import", 0);
     let task = Task::load(&document).map_err(one)?;
     let archive = archive_of(&document);
+    is_the_documents(&task, &archive)?;
     let binding = Binding { open_parameters: true, ..Binding::default() };
     let mut imported = import::load(&archive, &binding)?;
     if !imported.mutates.is_empty() {
@@ -78,7 +81,21 @@ pub fn read(source: &Source, observer: &dyn Observer) -> Outcome<Read> {
     Ok(Read { task, imported, notes })
 }
 
-/// Whether the document and the archive beside it are of one export.
+/// Whether an archive is the one that was written with the document.
+fn is_the_documents(task: &Task, archive: &Path) -> Outcome<()> {
+    let name = archive.display().to_string();
+    let unreadable = |cause: std::io::Error| {
+        let message = format!("cannot be read: {cause}; {} needs the archive beside it", task.file);
+        vec![Diagnostic::new(&codes::FILE_UNREADABLE, message).in_file(&name).help(EXPORT_AGAIN)]
+    };
+    if files::digest_of(archive).map_err(unreadable)? == task.archive {
+        return Ok(());
+    }
+    let message = format!("{name} is not the archive that was written with it");
+    Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(&task.file).help(EXPORT_AGAIN)])
+}
+
+/// Whether the document says of the archive what is in it.
 fn belongs(task: &Task, what: &str, listed: &[&TensorType], graph: &Graph, values: &[ValueId]) -> Outcome<()> {
     let archive: Vec<&TensorType> = values.iter().map(|&value| graph.ty(value)).collect();
     if listed == archive.as_slice() {
@@ -89,8 +106,7 @@ fn belongs(task: &Task, what: &str, listed: &[&TensorType], graph: &Graph, value
         if each.is_empty() { "none".to_owned() } else { each.join(", ") }
     };
     let message = format!("its {what} are {}, those of the archive beside it {}", shown(listed), shown(&archive));
-    let help = "export the task again: python tools/export_task.py TASK.py";
-    Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(&task.file).help(help)])
+    Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(&task.file).help(EXPORT_AGAIN)])
 }
 
 /// The document of an export that fits the task: one that is there, or a new one.
@@ -98,7 +114,7 @@ fn document(source: &Source, observer: &dyn Observer, notes: &mut Vec<String>) -
     let path = &source.path;
     let is = |extension: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension));
     if is("json") || is("pt2") {
-        return Ok(document_of(path));
+        return exported_elsewhere(&document_of(path), source.reduce);
     }
     let text = files::bytes(path, files::LARGEST_TEXT).map_err(|error| {
         let message = format!("cannot be read: {error}");
@@ -121,6 +137,20 @@ fn document(source: &Source, observer: &dyn Observer, notes: &mut Vec<String>) -
     Ok(pair)
 }
 
+/// A document that the user names, which must have been reduced as asked for.
+fn exported_elsewhere(document: &Path, reduce: Option<i64>) -> Outcome<PathBuf> {
+    if let Some(most) = reduce
+        && let Ok(Task { reduced, .. }) = Task::load(document)
+        && reduced != reduce
+    {
+        let was = reduced.map_or("with its own sizes".to_owned(), |most| format!("with --reduce {most}"));
+        let message = format!("it was exported {was}, not with --reduce {most}");
+        let name = document.display().to_string();
+        return Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(name).help(EXPORT_AGAIN)]);
+    }
+    Ok(document.to_owned())
+}
+
 /// Writes a task's answer, and judges the file.
 pub fn answer(asked: &TaskOptions, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
     let options = &asked.options;
@@ -137,15 +167,22 @@ pub fn answer(asked: &TaskOptions, observer: &dyn Observer, cancel: &Cancel) -> 
     observer.stage("emit", 0);
     let form = modelnew::Form { op_name: asked.op_name.clone().unwrap_or_else(|| op_name(&name)), init_seed: asked.init_seed };
     let text = modelnew::text(&planned.plan, task, &form).map_err(one)?;
-    let mut report = judged(&output, &text, &read, options, observer, cancel)?;
+    let mut report = judged((&output, &text), &read, asked.init_seed, options, observer, cancel)?;
     cancel.check().map_err(one)?;
     write(&output, &text)?;
     report.suite = Some(output);
     Ok(report)
 }
 
-/// Judges a file that answers a task.
-pub fn verify(path: &Path, source: &Source, options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
+/// Judges a file that answers a task, for a harness that seeds with `init_seed`.
+pub fn verify(
+    path: &Path,
+    source: &Source,
+    init_seed: Option<u64>,
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Outcome<Report> {
     let text = files::text(path).map_err(|error| {
         vec![Diagnostic::new(&codes::FILE_UNREADABLE, format!("cannot be read: {error}")).in_file(path.display().to_string())]
     })?;
@@ -153,12 +190,19 @@ pub fn verify(path: &Path, source: &Source, options: &Options, observer: &dyn Ob
     if !read.imported.unsupported.is_empty() {
         return Err(read.imported.unsupported);
     }
-    let report = judged(path, &text, &read, options, observer, cancel)?;
+    let report = judged((path, &text), &read, init_seed, options, observer, cancel)?;
     Ok(Report { suite: Some(path.to_owned()), ..report })
 }
 
 /// What is said of a file's text, behind what is said of the task.
-fn judged(path: &Path, text: &str, read: &Read, options: &Options, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
+fn judged(
+    (path, text): (&Path, &str),
+    read: &Read,
+    init_seed: Option<u64>,
+    options: &Options,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Outcome<Report> {
     let answered = Answered {
         name: path.display().to_string(),
         text,
@@ -166,6 +210,7 @@ fn judged(path: &Path, text: &str, read: &Read, options: &Options, observer: &dy
         graph: &read.imported.graph,
         precision: options.precision,
         target: &options.target,
+        init_seed,
     };
     let mut report = judge::judge(&answered, &options.verification(), observer, cancel).map_err(one)?;
     report.notes.splice(0..0, read.notes.iter().cloned());
