@@ -294,8 +294,9 @@ pub struct TaskArgs {
     /// What the names of kernels begin with [default: after the task's file]
     #[arg(long, value_name = "NAME")]
     pub op_name: Option<String>,
-    /// Whether to verify the file
-    #[arg(long, default_value = "unique", value_name = "unique|none")]
+    /// Whether to verify the file: at its own sizes, or in its place the one that the task gets at smaller sizes (--reduce N,
+    /// 32 where nothing is said)
+    #[arg(long, default_value = "unique", value_name = "unique|reduced|none")]
     pub verify: String,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]

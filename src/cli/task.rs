@@ -6,8 +6,11 @@ use super::args::{ExportArgs, OutputArgs, TaskArgs, VerifyArgs};
 use super::{Outcome, complain, exit, finish, json, options, output_failed, print, progress};
 use crate::diag::Result;
 use crate::pipeline::task::{self, Source, TaskOptions};
-use crate::pipeline::{self, Cancel, Options};
+use crate::pipeline::{self, Cancel, Options, VerifyScope};
 use crate::syntax::is_identifier;
+
+/// What --verify reduced lowers integers to where --reduce does not say it.
+const REDUCED: i64 = 32;
 
 pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
     let form = args.output_form.clone();
@@ -24,9 +27,13 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
     {
         return Err(Box::new(options::usage(format!("--op-name: `{name}` is no name of Python")).help("letters, digits and _")));
     }
+    let reduced = (args.verify == "reduced").then(|| args.exporting.reduce.unwrap_or(REDUCED));
+    let source = source(args.task, args.exporting.clone());
     Ok(TaskOptions {
         init_seed: init_seed(&args.exporting.init_seed)?,
-        source: source(args.task, args.exporting),
+        // With --verify reduced, --reduce is about what is verified.
+        source: Source { reduce: source.reduce.filter(|_| reduced.is_none()), ..source },
+        reduced,
         output: args.output,
         op_name: args.op_name,
         options: Options {
@@ -34,7 +41,7 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
             fuse: options::fuse_level(&args.planning.fuse)?,
             target: args.planning.target,
             templates: args.planning.templates,
-            verify: task::scope(options::verify_scope(&args.verify)?)?,
+            verify: if reduced.is_some() { VerifyScope::Unique } else { task::scope(options::verify_scope(&args.verify)?)? },
             jobs: options::jobs(args.jobs)?,
             force: args.force,
             ..Options::default()

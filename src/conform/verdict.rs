@@ -11,6 +11,8 @@ pub enum Word {
     Verified,
     /// Addresses of every program, values of some.
     Sampled,
+    /// Every pass held, at smaller sizes than the file's.
+    Reduced,
     /// The kernel, its wrapper or its model is wrong.
     Failed,
     /// Something in it cannot be run yet.
@@ -26,6 +28,7 @@ impl Word {
         match self {
             Word::Verified => "verified",
             Word::Sampled => "sampled",
+            Word::Reduced => "reduced",
             Word::Failed => "failed",
             Word::Unsupported => "unsupported",
             Word::Limit => "limit",
@@ -36,7 +39,7 @@ impl Word {
     /// Whether nothing was found against it.
     pub fn holds(self) -> bool {
         match self {
-            Word::Verified | Word::Sampled => true,
+            Word::Verified | Word::Sampled | Word::Reduced => true,
             Word::Failed | Word::Unsupported | Word::Limit | Word::NotVerified => false,
         }
     }

@@ -21,6 +21,8 @@ pub struct Binding {
     /// Whether parameters may have other elements than the file's when the kernels run: nothing is computed of them while
     /// importing, and none becomes a number in a kernel. Of torch.export archives alone.
     pub open_parameters: bool,
+    /// Whether tensors may be larger than what is verified: their kernels are written, and run elsewhere.
+    pub huge: bool,
     /// For nodes that no import rule serves.
     pub operators: Vec<Arc<OwnOperator>>,
 }
@@ -36,6 +38,7 @@ impl Binding {
         }
         self.default_dim = self.default_dim.or(weaker.default_dim);
         self.open_parameters |= weaker.open_parameters;
+        self.huge |= weaker.huge;
         self.operators.extend(weaker.operators.iter().cloned());
         self
     }

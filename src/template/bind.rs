@@ -30,6 +30,10 @@ use crate::graph::op::{Op, OutOfBounds};
 use crate::graph::{Cluster, Graph, NodeId, ValueId};
 use crate::target::{Precision, Target};
 
+/// Elements that 32-bit offsets reach, those of masked lanes behind the end included: the largest block of a schedule is far
+/// below 2²⁰.
+const NARROW: usize = i32::MAX as usize - (1 << 20);
+
 /// What the caller may choose.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BindOptions {
@@ -99,7 +103,7 @@ pub fn bind(
     let setting = launch::setting(&problem, env, target, options.precision).map_err(located)?;
     nothing_is_dropped(&problem, graph, cluster, &work, &setting.entries()).map_err(located)?;
     let writer = Writer::new(&problem, names);
-    let wide = operands_of(&problem, &work).iter().any(|(_, _, layout)| layout.storage > i32::MAX as usize);
+    let wide = operands_of(&problem, &work).iter().any(|(_, _, layout)| layout.storage > NARROW);
     let text = rewrite::rewrite(writer, &work, &setting.entries(), wide).map_err(located)?;
     finish(graph, &problem, &work, &setting, text).map_err(located)
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::limits;
 use super::operand::{Known, Operand};
 use crate::diag::Diagnostic;
 use crate::graph::op::View;
@@ -14,6 +15,8 @@ use crate::tensor::Tensor;
 /// The graph under construction.
 pub struct Builder {
     pub graph: Graph,
+    /// Elements that a tensor of the graph may have.
+    pub most: usize,
     /// Names of the file and those made up here.
     names: HashSet<String>,
     opaque: Vec<ValueId>,
@@ -24,7 +27,14 @@ pub struct Builder {
 impl Builder {
     /// `names` are those of the file, which made-up ones keep away from.
     pub fn new(file: &str, names: HashSet<String>) -> Builder {
-        Builder { graph: Graph::new(file), names, opaque: Vec::new(), exposed: Vec::new(), absorbed: Vec::new() }
+        Builder {
+            graph: Graph::new(file),
+            most: limits::MAX_ELEMENTS,
+            names,
+            opaque: Vec::new(),
+            exposed: Vec::new(),
+            absorbed: Vec::new(),
+        }
     }
 
     pub fn ty(&self, operand: &Operand) -> TensorType {
@@ -132,7 +142,7 @@ impl Builder {
         let is_constant = |v: &ValueData| v.role == Role::Activation && matches!(v.producer, Producer::Weight(Weight::Filled(_)));
         let constants: Vec<_> = self.graph.values().filter(|(_, value)| is_constant(value)).map(|(id, _)| id).collect();
         constants.into_iter().for_each(|value| self.graph.set_role(value, Role::Exact));
-        let Builder { graph, opaque, exposed, absorbed, names: _ } = self;
+        let Builder { graph, most: _, opaque, exposed, absorbed, names: _ } = self;
         Imported { graph, unsupported, opaque, exposed, mutates: Vec::new(), absorbed }
     }
 }

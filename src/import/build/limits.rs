@@ -8,11 +8,14 @@ use crate::diag::codes;
 use crate::dtype::DType;
 use crate::graph::op::{PoolKind, TensorType};
 use crate::graph::{Op, infer};
+use crate::import::Binding;
 use crate::shape::{display, numel};
 
 /// Elements of one tensor: 4 GiB of fp32, of which verifying holds several (inputs, the reference's
-/// result, the kernel's), and half of what kernels address with 32-bit offsets.
-const MAX_ELEMENTS: usize = 1 << 30;
+/// result, the kernel's).
+pub const MAX_ELEMENTS: usize = 1 << 30;
+/// Elements of one tensor that nobody holds here, as kernels address it with 64-bit offsets: 64 GiB of fp32.
+const HUGE: usize = 1 << 34;
 /// Positions of one pooling window, which one program of a kernel walks over.
 const MAX_WINDOW: usize = 1 << 16;
 /// Multiply-adds of one operator: minutes on a CPU core at 10¹⁰ a second, a thousand times those of all
@@ -25,20 +28,30 @@ pub fn is_offered(dtype: DType) -> bool {
     !dtype.is_float() || matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
 }
 
-/// Why a tensor of this shape is too large to be decomposed.
-pub fn too_large(shape: &[usize]) -> Option<String> {
-    let count = numel(shape).filter(|&count| count > MAX_ELEMENTS)?;
-    Some(format!("{} has {count} elements, at most {MAX_ELEMENTS} are offered", display(shape)))
+/// Elements that a tensor of the graph may have.
+pub fn most(binding: &Binding) -> usize {
+    if binding.huge { HUGE } else { MAX_ELEMENTS }
 }
 
-/// Refuses a node of an element type that is not offered, or that is too large.
-pub fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::Types) -> Result<(), Failure> {
+/// Why a tensor of this shape, whose elements are held here, is too large to be decomposed.
+pub fn too_large(shape: &[usize]) -> Option<String> {
+    larger_than(MAX_ELEMENTS, shape)
+}
+
+/// Why a tensor of this shape is too large where so many elements are offered.
+pub fn larger_than(most: usize, shape: &[usize]) -> Option<String> {
+    let count = numel(shape).filter(|&count| count > most)?;
+    Some(format!("{} has {count} elements, at most {most} are offered", display(shape)))
+}
+
+/// Refuses a node of an element type that is not offered, or that is too large: with results of more than `most` elements.
+pub fn check(op: &Op, operands: &[Option<&TensorType>], outputs: &infer::Types, most: usize) -> Result<(), Failure> {
     if let Some(ty) = operands.iter().flatten().copied().chain(outputs).find(|ty| !is_offered(ty.dtype)) {
         let message = format!("the element type {} is not supported", ty.dtype);
         return Err(Failure::Unsupported(&codes::DTYPE_UNSUPPORTED, message));
     }
     let limit = |message: String| Err(Failure::Invalid(&codes::MEMORY, message));
-    if let Some(message) = outputs.iter().find_map(|ty| too_large(&ty.shape)) {
+    if let Some(message) = outputs.iter().find_map(|ty| larger_than(most, &ty.shape)) {
         return limit(format!("the output {message}"));
     }
     let window = |sizes: &[usize]| sizes.iter().fold(1, |product: usize, &size| product.saturating_mul(size));

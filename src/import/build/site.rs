@@ -160,7 +160,7 @@ impl<'b> Site<'b> {
             let exact = operands.iter().all(|o| matches!(o, Operand::Known(known) if known.exact));
             return Ok(Operand::Known(Arc::new(Known { name, tensor: Arc::new(tensor), exact })));
         }
-        limits::check(&op, &types, &outputs)?;
+        limits::check(&op, &types, &outputs, self.builder.most)?;
         let operands_too =
             types.iter().flatten().map(|&ty| ("an operand", ty)).chain(outputs.iter().map(|ty| ("its output", ty)));
         if let Some((what, empty)) = { operands_too }.find(|(_, ty)| ty.shape.contains(&0)) {

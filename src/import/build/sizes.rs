@@ -161,6 +161,7 @@ pub fn bind(
     if !open_inputs.is_empty() {
         errors.push(unbound(file, &open, &open_inputs));
     }
+    let most = limits::most(binding);
     for (name, shape) in &sizes.shapes {
         if shape.contains(&0) {
             let message = format!("input `{name}` is {}: a dimension has size 0", display(shape));
@@ -168,7 +169,7 @@ pub fn bind(
         } else if shape::numel(shape).is_none() {
             let message = format!("input `{name}` is {}: more elements than memory can address", display(shape));
             errors.push(Diagnostic::new(&codes::MODEL_SHAPES, message).in_file(file));
-        } else if let Some(message) = limits::too_large(shape) {
+        } else if let Some(message) = limits::larger_than(most, shape) {
             errors.push(Diagnostic::new(&codes::MEMORY, format!("input `{name}` of {message}")).in_file(file));
         }
     }

@@ -9,14 +9,14 @@ use crate::diag::{Diagnostic, Result, codes};
 /// The exporter, which needs torch and nothing else.
 const EXPORTER: &str = include_str!("../../../tools/export_task.py");
 
-/// Writes a task's archive and document beside it.
+/// Writes a task's archive, and its document beside that.
 ///
 /// # Errors
 /// U002 where no interpreter starts, U010 with what the exporter says of the task.
-pub fn export(python: &Path, task: &Path, reduce: Option<i64>) -> Result<()> {
+pub fn export(python: &Path, task: &Path, archive: &Path, reduce: Option<i64>) -> Result<()> {
     let name = task.display().to_string();
     let mut command = Command::new(python);
-    command.arg("-").arg(task).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.arg("-").arg(task).arg("-o").arg(archive).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.args(reduce.map(|most| format!("--reduce={most}")));
     let help =
         "name an interpreter that has torch with --python, or export the task elsewhere: python tools/export_task.py TASK.py";

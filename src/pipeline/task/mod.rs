@@ -1,8 +1,10 @@
-//! A task in KernelBench's format: exported ([`export`]), planned like any model, written as one file, and that file
-//! judged ([`judge`]) as it stands.
+//! A task in KernelBench's format: found or exported ([`source`], [`export`]), planned like any model, written as one file, and
+//! that file judged ([`judge`]) as it stands, or at smaller sizes in its place ([`reduced`]).
 
 mod export;
 mod judge;
+mod reduced;
+mod source;
 #[cfg(test)]
 mod tests;
 
@@ -11,25 +13,16 @@ use std::path::{Path, PathBuf};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::emit::{self, modelnew};
 use crate::graph::{Graph, TensorType, ValueId};
-use crate::import::task::{Input, Task, archive_of, document_of};
+use crate::import::task::{Input, Task, archive_of};
 use crate::import::{self, Binding, Imported};
 use crate::shape::display;
 use crate::source::files;
+use crate::template::Library;
 
 use super::{Cancel, Observer, Options, Outcome, Report, VerifyScope, library, load, one, planned};
 
 pub use judge::Answered;
-
-/// How a task is read.
-#[derive(Clone, Debug, Default)]
-pub struct Source {
-    /// The task's text, or one of the two files of its export.
-    pub path: PathBuf,
-    /// The interpreter that exports; `None`: none is started.
-    pub python: Option<PathBuf>,
-    /// Module-level integers are lowered to this.
-    pub reduce: Option<i64>,
-}
+pub use source::Source;
 
 /// What is done with a task.
 #[derive(Clone, Debug)]
@@ -40,6 +33,8 @@ pub struct TaskOptions {
     /// What kernels' names begin with; `None`: after the task's file.
     pub op_name: Option<String>,
     pub init_seed: Option<u64>,
+    /// Verify the file that the same task gets at smaller sizes ([`Source::reduce`]), in the place of the one that is written.
+    pub reduced: Option<i64>,
     /// Of these what concerns the plan, verification, threads and `force`.
     pub options: Options,
 }
@@ -57,12 +52,12 @@ pub struct Read {
 /// Exports where that is needed, and reads the pair.
 pub fn read(source: &Source, observer: &dyn Observer) -> Outcome<Read> {
     let mut notes = Vec::new();
-    let document = document(source, observer, &mut notes)?;
+    let document = source.document(observer, &mut notes)?;
     observer.stage("import", 0);
     let task = Task::load(&document).map_err(one)?;
     let archive = archive_of(&document);
     is_the_documents(&task, &archive)?;
-    let binding = Binding { open_parameters: true, ..Binding::default() };
+    let binding = Binding { open_parameters: true, huge: true, ..Binding::default() };
     let mut imported = import::load(&archive, &binding)?;
     if !imported.mutates.is_empty() {
         let updated: Vec<&str> = imported.mutates.iter().map(|(_, name)| name.as_str()).collect();
@@ -109,69 +104,48 @@ fn belongs(task: &Task, what: &str, listed: &[&TensorType], graph: &Graph, value
     Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(&task.file).help(EXPORT_AGAIN)])
 }
 
-/// The document of an export that fits the task: one that is there, or a new one.
-fn document(source: &Source, observer: &dyn Observer, notes: &mut Vec<String>) -> Outcome<PathBuf> {
-    let path = &source.path;
-    let is = |extension: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension));
-    if is("json") || is("pt2") {
-        return exported_elsewhere(&document_of(path), source.reduce);
-    }
-    let text = files::bytes(path, files::LARGEST_TEXT).map_err(|error| {
-        let message = format!("cannot be read: {error}");
-        let help = "name a task (TASK.py), or the pair that it was exported to (TASK.pt2, TASK.json)";
-        vec![Diagnostic::new(&codes::FILE_UNREADABLE, message).in_file(path.display().to_string()).help(help)]
-    })?;
-    let pair = document_of(path);
-    let fits = |task: &Task| task.sha256 == files::digest(&text) && task.reduced == source.reduce;
-    if pair.exists() && archive_of(&pair).exists() && Task::load(&pair).is_ok_and(|task| fits(&task)) {
-        notes.push(format!("exported before: {}", archive_of(&pair).display()));
-        return Ok(pair);
-    }
-    let Some(python) = &source.python else {
-        let message = "no export of it lies beside it, and --no-python forbids to make one";
-        let help = "where torch is: python tools/export_task.py TASK.py, which writes TASK.pt2 and TASK.json";
-        return Err(vec![Diagnostic::new(&codes::FILE_UNREADABLE, message).in_file(path.display().to_string()).help(help)]);
-    };
-    observer.stage("export", 0);
-    export::export(python, path, source.reduce).map_err(one)?;
-    Ok(pair)
-}
-
-/// A document that the user names, which must have been reduced as asked for.
-fn exported_elsewhere(document: &Path, reduce: Option<i64>) -> Outcome<PathBuf> {
-    if let Some(most) = reduce
-        && let Ok(Task { reduced, .. }) = Task::load(document)
-        && reduced != reduce
-    {
-        let was = reduced.map_or("with its own sizes".to_owned(), |most| format!("with --reduce {most}"));
-        let message = format!("it was exported {was}, not with --reduce {most}");
-        let name = document.display().to_string();
-        return Err(vec![Diagnostic::new(&codes::TASK_INVALID, message).in_file(name).help(EXPORT_AGAIN)]);
-    }
-    Ok(document.to_owned())
-}
-
 /// Writes a task's answer, and judges the file.
 pub fn answer(asked: &TaskOptions, observer: &dyn Observer, cancel: &Cancel) -> Outcome<Report> {
-    let options = &asked.options;
+    let mut options = asked.options.clone();
     let output = asked.output.clone().unwrap_or_else(|| PathBuf::from(modelnew::FILE));
     may_write(&output, options.force)?;
-    let library = library(options)?;
-    let read = read(&asked.source, observer)?;
-    let Read { task, imported, .. } = &read;
-    let name = load::stem(Path::new(&task.task));
-    let (planned, _, problems) = planned(&name, imported, &library, options, observer, cancel)?;
+    let library = library(&options)?;
+    let (read, text) = written(&asked.source, asked, &library, observer, cancel)?;
+    if asked.reduced.is_some() {
+        options.verify = VerifyScope::None;
+    }
+    let mut report = judged((&output, &text), &read, asked.init_seed, &options, observer, cancel)?;
+    if let Some(most) = asked.reduced {
+        let smaller = Source { reduce: Some(most), ..asked.source.clone() };
+        let (read, smaller) = written(&smaller, asked, &library, observer, cancel)?;
+        let name = PathBuf::from(format!("{} (at reduced sizes)", output.display()));
+        let judged = judged((&name, &smaller), &read, asked.init_seed, &asked.options, observer, cancel)?;
+        reduced::take(&mut report, judged, (&text, &smaller), (most, &read.task));
+    }
+    cancel.check().map_err(one)?;
+    write(&output, &text)?;
+    report.suite = Some(output);
+    Ok(report)
+}
+
+/// The task of a source, and the text that answers it.
+fn written(
+    source: &Source,
+    asked: &TaskOptions,
+    library: &Library,
+    observer: &dyn Observer,
+    cancel: &Cancel,
+) -> Outcome<(Read, String)> {
+    let read = read(source, observer)?;
+    let name = load::stem(Path::new(&read.task.task));
+    let (planned, _, problems) = planned(&name, &read.imported, library, &asked.options, observer, cancel)?;
     if !problems.is_empty() {
         return Err(problems);
     }
     observer.stage("emit", 0);
     let form = modelnew::Form { op_name: asked.op_name.clone().unwrap_or_else(|| op_name(&name)), init_seed: asked.init_seed };
-    let text = modelnew::text(&planned.plan, task, &form).map_err(one)?;
-    let mut report = judged((&output, &text), &read, asked.init_seed, options, observer, cancel)?;
-    cancel.check().map_err(one)?;
-    write(&output, &text)?;
-    report.suite = Some(output);
-    Ok(report)
+    let text = modelnew::text(&planned.plan, &read.task, &form).map_err(one)?;
+    Ok((read, text))
 }
 
 /// Judges a file that answers a task, for a harness that seeds with `init_seed`.

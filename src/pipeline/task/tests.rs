@@ -70,6 +70,7 @@ fn our_own_answers_hold_and_are_written_alike() {
             output: Some(output.clone()),
             op_name: None,
             init_seed: Some(0),
+            reduced: None,
             options: Options { fuse, ..Options::default() },
         };
         let report = answer(&asked, &Silent, &Cancel::default()).unwrap();
@@ -124,6 +125,54 @@ fn what_is_no_task_is_named() {
     assert_eq!(changed("\"name\": \"x\"", "\"name\": \"z\""), "U010: input 0 is `z`, the parameters of forward are x");
     assert_eq!(changed("\"float32\"", "\"complex64\""), "M009: `weight` is of complex64");
     assert!(changed("import torch\\n", "import (\\n").starts_with("S001"));
+    let strides = changed("\"name\": \"x\",", "\"name\": \"x\", \"strides\": [1, 6],");
+    assert_eq!(strides, "U001: `x`, an input of a task with the strides [1, 6], is not offered yet");
+}
+
+/// An archive of another export of the same text has other parameters.
+#[test]
+fn the_archive_is_the_one_that_the_document_was_written_with() {
+    let folder_of_pair = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder_of_pair.path().join(name);
+    std::fs::copy(folder().join("scale.json"), at("scale.json")).unwrap();
+    let told = |reduce| {
+        let source = Source { path: at("scale.json"), python: None, reduce };
+        read(&source, &Silent)
+            .map(|read| read.task.task)
+            .map_err(|errors| format!("{}: {}", errors[0].code.id, errors[0].message))
+    };
+    assert!(told(None).unwrap_err().starts_with("U002: cannot be read: "), "{:?}", told(None));
+    std::fs::copy(folder().join("mlp.pt2"), at("scale.pt2")).unwrap();
+    let other = format!("U010: {} is not the archive that was written with it", at("scale.pt2").display());
+    assert_eq!(told(None).unwrap_err(), other);
+    std::fs::copy(folder().join("scale.pt2"), at("scale.pt2")).unwrap();
+    assert_eq!(told(None).unwrap(), "scale.py");
+    let missing = format!("U010: it was not exported with --reduce 8, and {} is not there", at("scale.reduced8.json").display());
+    assert_eq!(told(Some(8)).unwrap_err(), missing);
+}
+
+/// Sizes that are equal, even, or multiples of blocks hide wrong masks; `--reduce` gave 12 features as 7.
+#[test]
+fn a_task_is_verified_at_smaller_sizes() {
+    let folder_of_output = tempfile::tempdir().unwrap();
+    let output = folder_of_output.path().join(modelnew::FILE);
+    let asked = TaskOptions {
+        source: source("mlp"),
+        output: Some(output.clone()),
+        op_name: None,
+        init_seed: Some(0),
+        reduced: Some(8),
+        options: Options::default(),
+    };
+    let report = answer(&asked, &Silent, &Cancel::default()).unwrap();
+    assert_eq!(report.layers.iter().map(|layer| layer.shape.clone()).collect::<Vec<_>>(), [vec![5, 12], vec![5]]);
+    assert!(report.verdicts.iter().all(|verdict| verdict.word == Word::Reduced), "{}", told(&report));
+    assert_eq!(report.chain.as_ref().map(|chain| chain.word), Some(Word::Reduced));
+    let notes: Vec<&str> = report.notes.iter().map(String::as_str).collect();
+    assert!(notes.contains(&"verified at smaller sizes (--reduce 8): x 5×7, residual 5×7"), "{notes:?}");
+    assert!(notes.iter().any(|note| note.ends_with("kernels have the text that was verified")), "{notes:?}");
+    let written = std::fs::read_to_string(&output).unwrap();
+    assert_eq!(written, std::fs::read_to_string(folder().join("mlp.basic.modelnew.py")).unwrap());
 }
 
 #[test]

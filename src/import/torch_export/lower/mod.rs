@@ -20,6 +20,7 @@ use super::types::Types;
 use super::{labels, numbers, schema, table};
 use crate::diag::{Code, Diagnostic, codes};
 use crate::graph::Source;
+use crate::import::build::limits;
 use crate::import::build::{Builder, Done, Failure, Groups, Site};
 use crate::import::{Binding, Imported, OwnOperator};
 use bind::{bind, check};
@@ -65,6 +66,7 @@ pub fn lower(file: &str, program: &Program, payload: &Payload, binding: &Binding
         unsupported: Groups::default(),
         writable: Vec::new(),
     };
+    lowering.builder.most = limits::most(binding);
     lowering.inputs(program, payload);
     for (node, label) in graph.nodes.iter().zip(labels::labels(&graph.nodes)) {
         lowering.node(node, label);
