@@ -125,14 +125,14 @@ fn a_rule_that_does_not_end_or_fit_is_named() {
         let inputs = g.node(n).inputs.iter().map(|v| v.map(Operand::Value)).collect();
         Some(Patch { added: vec![], op: g.node(n).op.clone(), inputs, absorbed: vec![] })
     };
-    let endless = run(&mut graph(), &[Rule { name: "again", apply: again }], &mut Vec::new()).unwrap_err();
+    let endless = run(&mut graph(), &[Rule { name: "again", apply: again }], &Groups::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(endless.to_string(), "[M012] rewrite rule again: does not come to an end");
     let reshape = |g: &Graph, n: NodeId| {
         let inputs = g.node(n).inputs.iter().map(|v| v.map(Operand::Value)).collect();
         Some(Patch { added: vec![], op: Op::View(View::Reshape(smallvec![36])), inputs, absorbed: vec![] })
     };
     let mut before = graph();
-    let unfit = run(&mut before, &[Rule { name: "flat", apply: reshape }], &mut Vec::new()).unwrap_err();
+    let unfit = run(&mut before, &[Rule { name: "flat", apply: reshape }], &Groups::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(unfit.to_string(), "[M012] rewrite rule flat: the node's type changes");
     let relu = before.node_ids().next().unwrap();
     assert_eq!(before.node(relu).op.name(), "relu", "a patch that does not fit changes nothing");
