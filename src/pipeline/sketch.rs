@@ -3,7 +3,6 @@
 //! What programs do is counted while the first of them run on zeros, up to so many lanes: a program of a template does what
 //! its neighbours do, but for masks at the edges.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::diag::{Diagnostic, Result, codes};
@@ -28,7 +27,7 @@ use super::task::{self, TaskOptions};
 use super::{Cancel, Observer, Options, Outcome, library, load, one, planned};
 
 /// Lanes after which no further program is counted.
-const LANES: u64 = 1 << 21;
+const LANES: u64 = 1 << 22;
 
 /// A sketch on disk.
 pub struct Written {
@@ -144,7 +143,7 @@ fn count(kernel: &BoundKernel, target: &'static Target, cancel: &Cancel) -> Resu
     let programs = grid.iter().map(|&axis| u64::from(axis)).product();
     let options = emulate::Options { cancel: Some(cancel.flag()), ..emulate::Options::default() };
     let (mut stats, mut lanes, mut ran, mut current) = (Stats::default(), 0, 0, None);
-    let (mut places, mut blocks) = (BTreeSet::new(), Vec::new());
+    let mut blocks = Vec::new();
     let mut cut = false;
     observe(&program, &mut memory, grid, &args, &options, &mut |sight| {
         let id = sight.program();
@@ -159,8 +158,8 @@ fn count(kernel: &BoundKernel, target: &'static Target, cancel: &Cancel) -> Resu
             return Go::Stop;
         }
         lanes += sight.lanes() as u64;
-        if !sight.after
-            && places.insert(sight.span())
+        if ran == 0
+            && !sight.after
             && let Some(touched) = sight.touched()
         {
             let block = (program.kernel.params[touched.parameter].name.to_string(), touched.store, touched.shape);

@@ -108,11 +108,11 @@ fn kernel(sketched: &Sketched, position: usize, launch: &Launch, blocks: &Blocks
         let each = if last.grid[0].value == tiles { "a tile each".to_owned() } else { format!("which loop over {tiles} tiles") };
         let programs: usize = sizes.iter().product();
         text += &format!(
-            "* Grid: {}: {}, {each}; {} warps, {} stages.\n",
+            "* Grid: {}: {}, {each}; {}, {}.\n",
             display(&sizes),
             counted(programs, "program", "programs"),
-            last.num_warps,
-            last.num_stages
+            counted(last.num_warps as usize, "warp", "warps"),
+            counted(last.num_stages as usize, "stage", "stages")
         );
     }
     let loops = tiling::loops(bound, blocks);
@@ -126,16 +126,20 @@ fn kernel(sketched: &Sketched, position: usize, launch: &Launch, blocks: &Blocks
     text + &format!("\n{memory}")
 }
 
-/// `conv1` (Conv), …
+/// `conv1` (Conv), …; several nodes of the graph may come from one of the model's file.
 fn operators(plan: &Plan, launch: &Launch) -> String {
-    let nodes = listed(&plan.imported, &launch.covers).into_iter().map(|node| {
+    let mut names: Vec<String> = Vec::new();
+    for node in listed(&plan.imported, &launch.covers) {
         let node = plan.imported.node(node);
-        match node.sources.first() {
+        let name = match node.sources.first() {
             Some(source) => format!("{} ({})", code(&source.node), prose(&source.operator)),
             None => node.op.name().to_owned(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
         }
-    });
-    nodes.collect::<Vec<_>>().join(", ")
+    }
+    names.join(", ")
 }
 
 /// The template's classes, and that of what is fused to it.

@@ -2,15 +2,16 @@
 //!
 //! A kernel whose blocks are the schedule's own is bound as ever, and nothing is asked of it. Other blocks are put into the
 //! kernel, and the rules of `lint` for the target judge it, with its types and constexprs: shared memory, warps, unified
-//! buffer, and what Triton refuses (a dot of fewer than 16 rows).
+//! buffer, and what Triton refuses.
 //! Does not catch: what those rules do not; registers that spill are only slow.
 
 use super::arrange::covers;
 use super::{Constraint, Own, grid, listed, work};
-use crate::diag::{Diagnostic, Result, Severity};
+use crate::diag::{Diagnostic, Result, Severity, codes};
 use crate::graph::{Cluster, Graph, ValueId};
-use crate::kernel::ArgSpec;
-use crate::lint::{self, Request};
+use crate::kernel::ir::InstKind;
+use crate::kernel::{self, ArgSpec, Kernel, Specialization};
+use crate::lint::{self, Request, live};
 use crate::source::SourceFile;
 use crate::syntax::{Constant, parse_module};
 use crate::target::{Target, Vendor};
@@ -77,7 +78,7 @@ impl Constraint<'_> {
             }
             let value = asked.value;
             if !(1..=MOST).contains(&value) {
-                return refused(format!("{name} is {value}, not 1 to {MOST}"), format!("choose a size up to {MOST}"));
+                return refused(format!("{name} is {value}, not 1 to {MOST}"), "choose a power of two in that range".to_owned());
             }
             if name != "num_stages" && !any_size && value & (value - 1) != 0 {
                 let (below, above) = (1 << value.ilog2(), 1i64 << (value.ilog2() + 1));
@@ -111,10 +112,32 @@ fn unfit(kernel: &BoundKernel, target: &'static Target) -> Result<Option<Diagnos
             num_stages: launch.num_stages.into(),
             ..Request::default()
         };
-        let errors = lint::lint(&module, &request).into_iter().map(|finding| finding.diagnostic);
-        if let Some(error) = errors.into_iter().find(|found| found.severity == Severity::Error) {
+        let specialization = Specialization { args: request.args.clone(), target: kernel::Target::of(Some(target)) };
+        let mut errors = lint::lint(&module, &request).into_iter().map(|finding| finding.diagnostic);
+        if let Some(error) = errors.find(|found| found.severity == Severity::Error) {
+            return Ok(Some(error));
+        }
+        if target.vendor == Vendor::Nvidia
+            && let Some(error) = shallow(&*kernel::compile(&module, &launch.function, &specialization)?)
+        {
             return Ok(Some(error));
         }
     }
     Ok(None)
+}
+
+/// A dot over fewer products than Triton's compiler for NVIDIA takes (`min_dot_size` of its back end).
+fn shallow(kernel: &Kernel) -> Option<Diagnostic> {
+    let mut found = None;
+    live::each(kernel, &mut |inst| {
+        if let InstKind::Dot { a, b: _, acc: _, precision: _ } = &inst.kind {
+            let ty = kernel.ty(*a);
+            let least = if ty.elem.bits() == 8 { 32 } else { 16 };
+            if let Some(&k) = ty.shape.last().filter(|&&k| k < least) {
+                let message = format!("a dot over {k} products, of which Triton asks for {least} at least");
+                found = Some(Diagnostic::new(&codes::KERNEL_REJECTED, message));
+            }
+        }
+    });
+    found
 }
