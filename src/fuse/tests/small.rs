@@ -42,6 +42,33 @@ fn a_value_with_two_readers_or_returned_by_the_model_ends_a_cluster() {
 }
 
 #[test]
+fn nodes_of_two_groups_stay_apart() {
+    let mut b = Build::new();
+    let x = b.input("x", &[1, 4, 3, 3]);
+    let c = b.conv("conv", x, false);
+    let n = b.norm("norm", c);
+    let y = b.relu("relu", n);
+    let graph = b.done(&[y]);
+    let node = |value: ValueId| pattern::producer(&graph, value).unwrap();
+    let grouped = |of: [usize; 3]| {
+        let groups = Groups::new(&graph, [c, n, y].map(node).into_iter().zip(of).collect());
+        let mut why = Why::default();
+        let rewritten = rewrite_why(&graph, Level::Basic, &groups, &mut why).unwrap();
+        let clusters = cluster_why(&rewritten, Level::Basic, &All, &groups, &mut why).unwrap();
+        let shapes = clusters.iter().map(|cluster| {
+            let names = cluster.nodes().into_iter().map(|node| rewritten.node(node).op.name());
+            names.collect::<Vec<_>>().join("+")
+        });
+        shapes.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(grouped([0, 0, 0]), "conv+relu");
+    assert_eq!(grouped([0, 0, 1]), "conv, relu");
+    assert_eq!(grouped([0, 1, 1]), "conv, batch_norm+relu");
+    assert_eq!(grouped([0, 1, 2]), "conv, batch_norm, relu");
+    assert_eq!(grouped([0, 1, 0]), "conv, batch_norm, relu");
+}
+
+#[test]
 fn without_anchors_or_levels_nothing_joins_an_operator() {
     let mut b = Build::new();
     let x = b.input("x", &[1, 4, 3, 3]);

@@ -70,20 +70,25 @@ impl Constraint<'_> {
     fn may_be(&self, kernel: usize, own: &Bound, target: &Target) -> Result<()> {
         let any_size = target.vendor == Vendor::Ascend;
         for (name, asked) in &self.sketch.kernels[kernel].blocks {
-            let refused = |what: String, help: String| Err(Box::new(self.sketch.refused(asked.span, what).help(help)));
+            let refused = |span, what: String, help: String| Err(Box::new(self.sketch.refused(span, what).help(help)));
+            let (at, name) = (name.span, name.value.as_str());
             if own.blocks.iter().all(|(known, _)| known != name) {
                 let known: Vec<&str> = own.blocks.iter().map(|(name, _)| name.as_str()).collect();
                 let template = &own.kernel.template;
-                return refused(format!("template {template} has no block `{name}`"), format!("it has {}", known.join(", ")));
+                return refused(at, format!("template {template} has no block `{name}`"), format!("it has {}", known.join(", ")));
             }
             let value = asked.value;
             if !(1..=MOST).contains(&value) {
-                return refused(format!("{name} is {value}, not 1 to {MOST}"), "choose a power of two in that range".to_owned());
+                return refused(
+                    asked.span,
+                    format!("{name} is {value}, not 1 to {MOST}"),
+                    "choose a power of two in that range".to_owned(),
+                );
             }
             if name != "num_stages" && !any_size && value & (value - 1) != 0 {
                 let (below, above) = (1 << value.ilog2(), 1i64 << (value.ilog2() + 1));
                 let help = format!("take {below} or {above}; what lies beyond the end is masked");
-                return refused(format!("{name} is {value}, no power of two, which {} asks for", target.name), help);
+                return refused(asked.span, format!("{name} is {value}, no power of two, which {} asks for", target.name), help);
             }
         }
         Ok(())

@@ -67,7 +67,7 @@ pub struct Entry {
     pub template: Option<At<String>>,
     pub nodes: Vec<At<String>>,
     /// What is not named is the schedule's to choose.
-    pub blocks: Vec<(String, At<i64>)>,
+    pub blocks: Vec<(At<String>, At<i64>)>,
     pub grid: Option<At<Vec<i64>>>,
     pub work: Option<At<i64>>,
 }
@@ -251,6 +251,6 @@ impl<'s> Constraint<'s> {
 
     /// Blocks that an entry asks for.
     fn asked(&self, kernel: usize) -> Blocks {
-        self.sketch.kernels[kernel].blocks.iter().map(|(name, at)| (name.clone(), at.value)).collect()
+        self.sketch.kernels[kernel].blocks.iter().map(|(name, at)| (name.value.clone(), at.value)).collect()
     }
 }

@@ -24,7 +24,8 @@ pub fn parse(name: &str, text: &str) -> Result<Sketch> {
     let wrong = |yaml: &Yaml, what: String| Box::new(Diagnostic::new(&codes::SKETCH_OTHER, what).at(&file, yaml.span));
     let format = yaml.require("format")?;
     if format.as_str()? != FORMAT {
-        return Err(wrong(format, format!("the format is {}, not {FORMAT}", format.as_str()?)));
+        let error = wrong(format, format!("the format is {}, not {FORMAT}", format.as_str()?));
+        return Err(Box::new(error.help("`decompose MODEL --emit sketch` writes one")));
     }
     let version = yaml.require("version")?;
     if version.as_int()? != VERSION {
@@ -70,7 +71,8 @@ fn entry(yaml: &Yaml) -> Result<Entry> {
     }
     let mut blocks = Vec::new();
     for block in yaml.get("blocks")?.map(Yaml::as_map).transpose()?.unwrap_or_default() {
-        blocks.push((block.key.clone(), At { value: block.value.as_int()?, span: block.value.span }));
+        let name = At { value: block.key.clone(), span: block.key_span };
+        blocks.push((name, At { value: block.value.as_int()?, span: block.value.span }));
     }
     let grid = yaml.get("grid")?.map(|grid| grid.as_int_list().map(|value| At { value, span: grid.span })).transpose()?;
     let work = yaml.get("work")?.map(|work| work.as_int().map(|value| At { value, span: work.span })).transpose()?;
