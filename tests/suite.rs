@@ -46,6 +46,8 @@ mod rerun;
 mod resnet50;
 #[path = "suite/sampled.rs"]
 mod sampled;
+#[path = "suite/sketch.rs"]
+mod sketch;
 #[path = "suite/special.rs"]
 mod special;
 #[path = "suite/support.rs"]

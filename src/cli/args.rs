@@ -152,8 +152,8 @@ pub struct DecomposeArgs {
     /// Only this kernel, node, template or operator; the beginning of a name will do
     #[arg(long, value_name = "KERNEL|NODE|TEMPLATE|OPERATOR")]
     pub only: Option<String>,
-    /// What to write: a suite of kernels, or each distinct layer as a task in KernelBench's format
-    #[arg(long, default_value = "suite", value_name = "suite|tasks")]
+    /// What to write: a suite of kernels, each distinct layer as a task in KernelBench's format, or the algorithm sketch
+    #[arg(long, default_value = "suite", value_name = "suite|tasks|sketch")]
     pub emit: String,
     /// Worker threads [default: all cores]
     #[arg(long, value_name = "N")]
@@ -166,8 +166,8 @@ pub struct DecomposeArgs {
     /// Panics where this stage begins: for tests of what an internal error leaves
     #[arg(long, hide = true, value_name = "STAGE")]
     pub inject_fault: Option<String>,
-    /// Not offered yet
-    #[arg(long, hide = true, value_name = "FILE")]
+    /// A sketch (of --emit sketch, edited) whose kernels, blocks and order the plan follows
+    #[arg(long, value_name = "FILE")]
     pub sketch: Option<PathBuf>,
     /// Not offered yet
     #[arg(long, hide = true)]
@@ -284,7 +284,7 @@ pub struct TaskArgs {
     /// A task (TASK.py), or the pair that tools/export_task.py wrote (TASK.pt2, TASK.json)
     #[arg(value_name = "TASK")]
     pub task: PathBuf,
-    /// File to write [default: modelnew.py]
+    /// File to write [default: modelnew.py, or sketch.md]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -294,6 +294,12 @@ pub struct TaskArgs {
     /// What the names of kernels begin with [default: after the task's file]
     #[arg(long, value_name = "NAME")]
     pub op_name: Option<String>,
+    /// What to write: the answer, or the algorithm sketch that it follows
+    #[arg(long, default_value = "modelnew", value_name = "modelnew|sketch")]
+    pub emit: String,
+    /// A sketch (of --emit sketch, edited) whose kernels, blocks and order the plan follows
+    #[arg(long, value_name = "FILE")]
+    pub sketch: Option<PathBuf>,
     /// Whether to verify the file: at its own sizes, or in its place the one that the task gets at smaller sizes (--reduce N,
     /// 32 where nothing is said)
     #[arg(long, default_value = "unique", value_name = "unique|reduced|none")]

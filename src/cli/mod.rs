@@ -102,9 +102,8 @@ fn dispatch(cli: Cli, cancel: &Cancel) -> Outcome {
 }
 
 fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
-    let later = [("--sketch", args.sketch.is_some()), ("--init-seed", args.init_seed.is_some())];
-    if let Some((flag, _)) = later.iter().find(|(_, given)| *given) {
-        return Err(vec![not_offered(flag)]);
+    if args.init_seed.is_some() {
+        return Err(vec![not_offered("--init-seed")]);
     }
     let output_form = args.output_form.clone();
     let observer = match &args.inject_fault {
@@ -113,12 +112,19 @@ fn decompose(args: DecomposeArgs, cancel: &Cancel) -> Outcome {
     };
     let emit = options::emit(&args.emit).map_err(|d| vec![*d])?;
     let options = decompose_options(args).map_err(|d| vec![*d])?;
-    if emit == options::Emit::Tasks {
-        return task::layers(&options, observer.as_ref(), &output_form, cancel);
+    match emit {
+        options::Emit::Tasks => task::layers(&options, observer.as_ref(), &output_form, cancel),
+        options::Emit::Sketch => {
+            let written = pipeline::sketch::of_model(&options, observer.as_ref(), cancel)?;
+            observer.finish();
+            sketched(&written, &output_form)
+        }
+        options::Emit::Suite => {
+            let report = pipeline::decompose(&options, observer.as_ref(), cancel)?;
+            observer.finish();
+            finish(&report, &output_form)
+        }
     }
-    let report = pipeline::decompose(&options, observer.as_ref(), cancel)?;
-    observer.finish();
-    finish(&report, &output_form)
 }
 
 fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
@@ -132,6 +138,7 @@ fn decompose_options(args: DecomposeArgs) -> crate::diag::Result<Options> {
         jobs: options::jobs(args.jobs)?,
         force: args.force,
         data: options::given(&args.data.input, &args.data.expect),
+        sketch: args.sketch,
         ..model_options(model, &args.binding, &args.kernels)?
     })
 }
@@ -213,6 +220,19 @@ fn finish(report: &Report, form: &args::OutputArgs) -> Outcome {
         complain(print::distinct(report.diagnostics()));
     }
     Ok(exit::combined(report.diagnostics()))
+}
+
+/// Says where a sketch is.
+fn sketched(written: &pipeline::sketch::Written, form: &args::OutputArgs) -> Outcome {
+    let (path, kernels) = (written.path.display().to_string(), written.kernels);
+    let text = if form.json {
+        format!("{:#}\n", serde_json::json!({"version": json::VERSION, "sketch": path, "kernels": kernels}))
+    } else {
+        format!("sketch: {path}, {}\n", print::count(kernels, "kernel", "kernels"))
+    };
+    print(&text).map_err(|e| vec![output_failed(&e)])?;
+    complain(&written.problems);
+    Ok(exit::combined(&written.problems))
 }
 
 /// All messages of a run on stderr, in colour on a terminal, and where they are explained.

@@ -142,10 +142,16 @@ pub enum Emit {
     Suite,
     /// Each distinct layer as a task in KernelBench's format.
     Tasks,
+    Sketch,
 }
 
 pub fn emit(text: &str) -> Result<Emit> {
-    choice("--emit", text, &[("suite", Emit::Suite), ("tasks", Emit::Tasks)], &["sketch"])
+    choice("--emit", text, &[("suite", Emit::Suite), ("tasks", Emit::Tasks), ("sketch", Emit::Sketch)], &[])
+}
+
+/// What is written of a task: whether it is the sketch.
+pub fn emits_sketch(text: &str) -> Result<bool> {
+    choice("--emit", text, &[("modelnew", false), ("sketch", true)], &[])
 }
 
 #[cfg(test)]

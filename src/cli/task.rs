@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::args::{ExportArgs, OutputArgs, TaskArgs, VerifyArgs};
-use super::{Outcome, complain, exit, finish, json, options, output_failed, print, progress};
+use super::{Outcome, complain, exit, finish, json, options, output_failed, print, progress, sketched};
 use crate::diag::Result;
 use crate::pipeline::task::{self, Source, TaskOptions};
 use crate::pipeline::{self, Cancel, Options, VerifyScope};
@@ -15,7 +15,13 @@ const REDUCED: i64 = 32;
 pub fn answer(args: TaskArgs, cancel: &Cancel) -> Outcome {
     let form = args.output_form.clone();
     let observer = progress::bars(form.json);
+    let sketch = options::emits_sketch(&args.emit).map_err(|d| vec![*d])?;
     let asked = asked(args).map_err(|d| vec![*d])?;
+    if sketch {
+        let written = pipeline::sketch::of_task(&asked, observer.as_ref(), cancel)?;
+        observer.finish();
+        return sketched(&written, &form);
+    }
     let report = task::answer(&asked, observer.as_ref(), cancel)?;
     observer.finish();
     finish(&report, &form)
@@ -44,6 +50,7 @@ fn asked(args: TaskArgs) -> Result<TaskOptions> {
             verify: if reduced.is_some() { VerifyScope::Unique } else { task::scope(options::verify_scope(&args.verify)?)? },
             jobs: options::jobs(args.jobs)?,
             force: args.force,
+            sketch: args.sketch,
             ..Options::default()
         },
     })

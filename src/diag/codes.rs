@@ -35,6 +35,8 @@ codes! {
     SUITE_INVALID = "U008", Usage, "not a kernel suite";
     INTERRUPTED = "U009", Usage, "interrupted";
     TASK_INVALID = "U010", Usage, "not a task that can be used";
+    SKETCH_OTHER = "U011", Usage, "not a sketch of this run";
+    SKETCH_REFUSED = "U012", Usage, "sketch that cannot be followed";
 
     MODEL_INVALID = "M001", Usage, "invalid model";
     MODEL_CYCLE = "M002", Usage, "cycle in the model";

@@ -21,6 +21,7 @@ mod python;
 mod readme;
 mod restore;
 mod run;
+pub mod sketch;
 mod subject;
 mod tasks;
 mod torch_access;
@@ -28,7 +29,7 @@ mod torch_expr;
 mod torch_lines;
 mod torch_ops;
 mod weights;
-mod wrapper;
+pub mod wrapper;
 pub mod write;
 
 use std::collections::BTreeMap;

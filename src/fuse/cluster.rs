@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use super::pattern::{as_map, is_preparation, sole_consumer};
 use super::why::{Stop, Why};
-use super::{Capabilities, Level};
+use super::{Capabilities, Groups, Level};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::expr::index::Index;
 use crate::graph::op::{Access, OutOfBounds};
@@ -20,11 +20,17 @@ use crate::graph::{Cluster, Graph, NodeId, Op, ValueId};
 /// Clusters in an order in which they can run. Views are in none (the plan resolves them), nor are
 /// nodes that depend on weights alone (weight preparation).
 pub fn cluster(graph: &Graph, level: Level, capabilities: &dyn Capabilities) -> Result<Vec<Cluster>> {
-    cluster_why(graph, level, capabilities, &mut Why::default())
+    cluster_why(graph, level, capabilities, &Groups::default(), &mut Why::default())
 }
 
-/// [`cluster`], which records why each cluster takes no further node.
-pub fn cluster_why(graph: &Graph, level: Level, capabilities: &dyn Capabilities, why: &mut Why) -> Result<Vec<Cluster>> {
+/// [`cluster`], which takes nodes of one group alone and records why each cluster takes no further node.
+pub fn cluster_why(
+    graph: &Graph,
+    level: Level,
+    capabilities: &dyn Capabilities,
+    groups: &Groups,
+    why: &mut Why,
+) -> Result<Vec<Cluster>> {
     let order = graph.topological().map_err(|nodes| {
         Box::new(Diagnostic::new(&codes::GRAPH_INVALID, format!("{} nodes on or behind a cycle", nodes.len())))
     })?;
@@ -46,6 +52,7 @@ pub fn cluster_why(graph: &Graph, level: Level, capabilities: &dyn Capabilities,
             Level::Basic => loop {
                 match epilogue(graph, cluster.output(graph)) {
                     Ok(next) if taken.contains_key(&next) => break Stop::Taken(next),
+                    Ok(next) if !groups.allow(graph, &[anchor, next]) => break Stop::Apart(next),
                     Ok(next) => {
                         taken.insert(next, ());
                         cluster.epilogues.push(next);

@@ -6,6 +6,7 @@
 //! nodes that it absorbed go when nothing reads them any more. A rule must shrink something at each
 //! step; a run that does not end is stopped and reported by the name of the rule.
 
+use super::groups::Groups;
 use super::why::{self, Applied};
 use crate::diag::{Diagnostic, Result, codes};
 use crate::graph::infer::infer;
@@ -45,8 +46,9 @@ pub struct Patch {
     pub absorbed: Vec<NodeId>,
 }
 
-/// Runs rules to a fixed point and records what they did. Fails with an Internal diagnostic that names the rule.
-pub fn run(graph: &mut Graph, rules: &[Rule], applied: &mut Vec<Applied>) -> Result<()> {
+/// Runs rules to a fixed point, where groups let them, and records what they did. Fails with an Internal diagnostic that names
+/// the rule.
+pub fn run(graph: &mut Graph, rules: &[Rule], groups: &Groups, applied: &mut Vec<Applied>) -> Result<()> {
     // Every rule removes a node or an operand's indirection; this bound is far beyond that.
     let mut fuel = 16 * graph.node_count() + 64;
     loop {
@@ -59,7 +61,9 @@ pub fn run(graph: &mut Graph, rules: &[Rule], applied: &mut Vec<Applied>) -> Res
                 if !graph.contains(node) {
                     break;
                 }
-                let Some(patch) = (rule.apply)(graph, node) else { continue };
+                let Some(patch) = (rule.apply)(graph, node).filter(|patch| may_join(graph, node, patch, groups)) else {
+                    continue;
+                };
                 let fault = |cause: String| {
                     let at = graph
                         .node(node)
@@ -84,6 +88,12 @@ pub fn run(graph: &mut Graph, rules: &[Rule], applied: &mut Vec<Applied>) -> Res
             return Ok(());
         }
     }
+}
+
+fn may_join(graph: &Graph, node: NodeId, patch: &Patch, groups: &Groups) -> bool {
+    let joined: Vec<NodeId> = patch.absorbed.iter().copied().chain([node]).collect();
+    // What is not there is a fault of the rule's, which `check` tells.
+    joined.iter().any(|&node| !graph.contains(node)) || groups.allow(graph, &joined)
 }
 
 /// The types of the added values, or why the patch does not fit.

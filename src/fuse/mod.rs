@@ -7,6 +7,7 @@
 pub mod capabilities;
 pub mod cluster;
 pub mod driver;
+pub mod groups;
 pub mod pattern;
 pub mod rules;
 pub mod why;
@@ -16,6 +17,7 @@ use crate::graph::Graph;
 
 pub use capabilities::Capabilities;
 pub use cluster::{cluster, cluster_why};
+pub use groups::Groups;
 pub use why::Why;
 
 /// How much is fused.
@@ -56,15 +58,15 @@ impl Level {
 /// survive keep their ids and names. Fails with an Internal diagnostic that names the rule when a
 /// rule gives a patch that does not fit.
 pub fn rewrite(graph: &Graph, level: Level) -> Result<Graph> {
-    rewrite_why(graph, level, &mut Why::default())
+    rewrite_why(graph, level, &Groups::default(), &mut Why::default())
 }
 
-/// [`rewrite`], which records what it applied.
-pub fn rewrite_why(graph: &Graph, level: Level, why: &mut Why) -> Result<Graph> {
+/// [`rewrite`], which joins nodes of one group alone and records what it applied.
+pub fn rewrite_why(graph: &Graph, level: Level, groups: &Groups, why: &mut Why) -> Result<Graph> {
     let mut rewritten = graph.clone();
     match level {
         Level::None => {}
-        Level::Basic => driver::run(&mut rewritten, rules::BASIC, &mut why.applied)?,
+        Level::Basic => driver::run(&mut rewritten, rules::BASIC, groups, &mut why.applied)?,
     }
     Ok(rewritten)
 }

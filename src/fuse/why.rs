@@ -41,6 +41,8 @@ pub enum Stop {
     OtherOperand(NodeId, usize),
     /// The one reader belongs to a cluster that was made before.
     Taken(NodeId),
+    /// The one reader is in another group of those that were given.
+    Apart(NodeId),
 }
 
 /// Everything that was recorded.
@@ -71,6 +73,7 @@ impl Stop {
                 format!("operand {operand} of {} is read at other coordinates than the output's", name(graph, *node))
             }
             Stop::Taken(node) => format!("{} is computed with what stands behind it", name(graph, *node)),
+            Stop::Apart(node) => format!("{} is computed apart, as the sketch says", name(graph, *node)),
         }
     }
 
@@ -87,6 +90,7 @@ impl Stop {
             Stop::OtherElement(_) => "other_element",
             Stop::OtherOperand(..) => "other_operand",
             Stop::Taken(_) => "taken",
+            Stop::Apart(_) => "apart",
         }
     }
 }

@@ -4,6 +4,7 @@
 //! * `subject` — a file as the rules see it; `rank`, `flow`, `configs` — what the text says of axes, addresses
 //!   and configurations; `specialise`, `live` — the kernel IR at its block sizes, and what it holds at once
 //! * `npu`, `gpu` — one rule a file, in one table ([`ALL`]); `rule` — what a rule is
+//! * `facts` — what a launch costs the target, from what the emulator counted
 //! * `ban` — `ModelNew.forward` computes nothing in torch; asked for apart
 //! * `fix` — the mechanical ones, as edits of the text; `sarif` — findings for other tools
 //!
@@ -13,6 +14,7 @@
 
 pub mod ban;
 mod configs;
+pub mod facts;
 pub mod fix;
 pub(crate) mod flow;
 mod gpu;

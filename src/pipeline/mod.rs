@@ -20,6 +20,7 @@ mod repeat;
 pub mod replay;
 mod report;
 mod seeds;
+pub mod sketch;
 pub mod task;
 mod verdicts;
 mod verify;
@@ -36,7 +37,7 @@ use crate::fuse::{self, Why};
 use crate::graph::Graph;
 use crate::graph::verify::violations;
 use crate::import::Imported;
-use crate::select::{self, Planned, Served};
+use crate::select::{self, Constraint, Planned, Served};
 use crate::target::Target;
 use crate::template::{BindOptions, Library};
 
@@ -94,14 +95,22 @@ fn planned(
     observer.stage("plan", 0);
     let target = Target::find(&options.target).ok_or_else(|| vec![load::unknown_target(&options.target)])?;
     verified(&imported.graph)?;
+    let given = options.sketch.as_deref().map(sketch::read).transpose()?;
+    let basis = sketch::basis(name, options);
+    let constraint = given.as_ref().map(|given| Constraint::new(given, &imported.graph, &basis)).transpose().map_err(one)?;
+    let groups = constraint.as_ref().map(Constraint::groups).unwrap_or_default();
     let mut why = Why::default();
-    let graph = fuse::rewrite_why(&imported.graph, options.fuse, &mut why).map_err(one)?;
+    let graph = fuse::rewrite_why(&imported.graph, options.fuse, &groups, &mut why).map_err(one)?;
     verified(&graph)?;
     cancel.check().map_err(one)?;
-    let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library, target }, &mut why).map_err(one)?;
+    let clusters = fuse::cluster_why(&graph, options.fuse, &Served { library, target }, &groups, &mut why).map_err(one)?;
     let original = Arc::new(imported.graph.clone());
     let binding = BindOptions { precision: options.precision };
-    let planned = select::plan(name, original, &graph, clusters, library, target, binding).map_err(one)?;
+    let planned = match &constraint {
+        None => select::plan(name, original, &graph, clusters, library, target, binding),
+        Some(sketch) => select::plan_sketched(name, original, &graph, clusters, library, target, binding, (sketch, &why)),
+    };
+    let planned = planned.map_err(one)?;
     cancel.check().map_err(one)?;
     let missing = planned.missing.iter().map(|(_, reason)| reason.as_ref().clone());
     let problems = imported.unsupported.iter().cloned().chain(missing).collect();

@@ -41,6 +41,8 @@ pub struct Options {
     pub force: bool,
     /// A user's own arrays to verify on, too.
     pub data: GivenFiles,
+    /// A sketch that the plan follows.
+    pub sketch: Option<PathBuf>,
 }
 
 /// What a verification is asked to do.
@@ -137,6 +139,7 @@ impl Default for Options {
             jobs: 1,
             force: false,
             data: GivenFiles::default(),
+            sketch: None,
         }
     }
 }

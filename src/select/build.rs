@@ -14,7 +14,7 @@ use super::views::{Resolved, resolve};
 use crate::diag::{Class, Diagnostic, Result};
 use crate::graph::{Cluster, Graph, NodeId, Producer, ValueId};
 use crate::shape::numel;
-use crate::template::{Bound, BoundKernel, Layout, OperandAccess};
+use crate::template::{Blocks, Bound, BoundKernel, Layout, OperandAccess};
 
 /// Binds a cluster, given how the values that it reads and writes lie in their storage.
 pub type Bind<'a> = &'a dyn Fn(&Graph, &Cluster, &dyn Fn(ValueId) -> Layout) -> Result<Bound>;
@@ -27,6 +27,8 @@ pub struct Planned {
     pub missing: Vec<(Cluster, Box<Diagnostic>)>,
     /// What was taken off clusters that no template could bind whole, in order.
     pub apart: Vec<Apart>,
+    /// What each launch's schedule chose.
+    pub blocks: Vec<Blocks>,
 }
 
 /// A Map that became a kernel of its own, because the cluster that ends with it cannot be bound.
@@ -42,13 +44,31 @@ pub struct Apart {
 ///
 /// Fails when the graph has a cycle, and when a template is wrong.
 pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Cluster>, bind: Bind) -> Result<Planned> {
-    let resolved = resolve(graph, clusters)?;
+    build_arranged(name, imported, graph, clusters, bind, &|_| Ok(()))
+}
+
+/// Puts what will be launched into an order of its own.
+pub type Arrange<'a> = &'a dyn Fn(&mut Resolved) -> Result<()>;
+
+/// [`build`] in another order of launches, in which operands still come first.
+pub fn build_arranged(
+    name: &str,
+    imported: Arc<Graph>,
+    graph: &Graph,
+    clusters: Vec<Cluster>,
+    bind: Bind,
+    arrange: Arrange,
+) -> Result<Planned> {
+    let mut resolved = resolve(graph, clusters)?;
+    arrange(&mut resolved)?;
     let AllBound { bound, missing, apart } = bind_all(&resolved, bind)?;
     let storage = Storage::of(&resolved, &bound, &missing);
     let mut kernels: Vec<Arc<BoundKernel>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut launches = Vec::new();
-    for (cluster, Bound { kernel, values }) in bound {
+    let mut chosen = Vec::new();
+    for (cluster, Bound { kernel, values, blocks }) in bound {
+        chosen.push(blocks);
         let key = format!("{}__{}", kernel.template, kernel.key);
         let number = *numbers.entry(key).or_insert_with(|| {
             kernels.push(Arc::new(kernel));
@@ -73,7 +93,7 @@ pub fn build(name: &str, imported: Arc<Graph>, graph: &Graph, clusters: Vec<Clus
         layouts,
         preparation,
     };
-    Ok(Planned { plan, missing, apart })
+    Ok(Planned { plan, missing, apart, blocks: chosen })
 }
 
 type Missing = Vec<(Cluster, Box<Diagnostic>)>;
@@ -149,7 +169,7 @@ impl Storage {
         for (cluster, _) in missing {
             touch(cluster.output(graph), 0);
         }
-        for (position, (_, Bound { kernel, values })) in bound.iter().enumerate() {
+        for (position, (_, Bound { kernel, values, blocks: _ })) in bound.iter().enumerate() {
             let outside = kernel.operands.iter().filter(|o| o.access != OperandAccess::Scratch);
             for (_, &value) in outside.zip(values) {
                 touch(value, position);

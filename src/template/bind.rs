@@ -47,7 +47,12 @@ pub struct Bound {
     pub kernel: BoundKernel,
     /// One a non-scratch operand, in operand order; a value read twice may stand twice.
     pub values: Vec<ValueId>,
+    /// What the schedule chose, or the caller in its place.
+    pub blocks: Blocks,
 }
+
+/// Constexprs of a schedule, `num_warps` and `num_stages` behind them, by name.
+pub type Blocks = Vec<(String, i64)>;
 
 /// Everything computed around the template's own work.
 pub struct Work {
@@ -87,6 +92,20 @@ pub fn bind(
     target: &Target,
     options: BindOptions,
 ) -> Result<Bound> {
+    bind_with(graph, cluster, layout_of, library, target, options, &[])
+}
+
+/// [`bind`] with some blocks chosen in the schedule's place; what the schedule computes from them follows. Names that it does
+/// not have are passed over: [`Bound::blocks`] says which it has.
+pub fn bind_with(
+    graph: &Graph,
+    cluster: &Cluster,
+    layout_of: &dyn Fn(ValueId) -> Layout,
+    library: &Library,
+    target: &Target,
+    options: BindOptions,
+    blocks: &[(String, i64)],
+) -> Result<Bound> {
     let mut problem = choose(graph, cluster, layout_of, library, target)?;
     let located = |error: Box<Diagnostic>| match error.place {
         None => {
@@ -100,7 +119,7 @@ pub fn bind(
     let work = collect(&problem, graph, cluster, layout_of, &mut names).map_err(located)?;
     cut_groups(&mut problem, &work);
     let env = Env::of(&problem, graph, cluster, target);
-    let setting = launch::setting(&problem, env, target, options.precision).map_err(located)?;
+    let setting = launch::setting(&problem, env, target, options.precision, blocks).map_err(located)?;
     nothing_is_dropped(&problem, graph, cluster, &work, &setting.entries()).map_err(located)?;
     let writer = Writer::new(&problem, names);
     let wide = operands_of(&problem, &work).iter().any(|(_, _, layout)| layout.storage > NARROW);
@@ -239,7 +258,7 @@ fn finish(graph: &Graph, problem: &Problem, work: &Work, setting: &Setting, text
     }
     let key = key(&text.text, &operands, &launches);
     let kernel = BoundKernel { template: problem.template.name.clone(), key, text: text.text, operands, launches };
-    Ok(Bound { kernel, values })
+    Ok(Bound { kernel, values, blocks: setting.blocks() })
 }
 
 /// See [`BoundKernel::key`].

@@ -32,13 +32,28 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// What the schedule chose.
+    pub fn blocks(&self) -> Vec<(String, i64)> {
+        let value = |name: &String| Some((name.clone(), self.env.get(name)?.as_int()?));
+        let counts = [("num_warps", self.num_warps), ("num_stages", self.num_stages)];
+        let counts = counts.into_iter().map(|(name, count)| (name.to_owned(), count.into()));
+        self.scheduled.iter().filter_map(value).chain(counts).collect()
+    }
+
     pub fn entries(&self) -> Vec<&str> {
         self.launches.iter().map(|l| l.function.as_str()).collect()
     }
 }
 
-/// Evaluates `args`, the schedule and the launches.
-pub fn setting(problem: &Problem, mut env: Env, target: &Target, precision: Precision) -> Result<Setting> {
+/// Evaluates `args`, the schedule (but for blocks that are given) and the launches.
+pub fn setting(
+    problem: &Problem,
+    mut env: Env,
+    target: &Target,
+    precision: Precision,
+    blocks: &[(String, i64)],
+) -> Result<Setting> {
+    let given = |name: &str| blocks.iter().find(|(known, _)| known == name).map(|&(_, value)| value);
     let manifest = &problem.template.manifest;
     if !manifest.precision.is_empty() {
         if !manifest.precision.contains(&precision) || !target.precisions.contains(&precision) {
@@ -66,15 +81,15 @@ pub fn setting(problem: &Problem, mut env: Env, target: &Target, precision: Prec
     let entry = entry.ok_or_else(|| internal("a schedule without a last entry that fits all"))?;
     let mut scheduled = Vec::new();
     for (name, expression) in &entry.set {
-        let value = expression.evaluate(&env)?;
+        let value = given(name).map_or_else(|| expression.evaluate(&env), |value| Ok(Constant::Int(value)))?;
         env.set(name, value);
         scheduled.push(name.clone());
     }
-    let count = |expression: &Expression| -> Result<u32> {
-        let value = expression.int(&env)?;
+    let count = |name: &str, expression: &Expression| -> Result<u32> {
+        let value = given(name).map_or_else(|| expression.int(&env), Ok)?;
         u32::try_from(value).ok().filter(|&n| n > 0).ok_or_else(|| expression.error(format!("{value} is no count")))
     };
-    let (num_warps, num_stages) = (count(&entry.num_warps)?, count(&entry.num_stages)?);
+    let (num_warps, num_stages) = (count("num_warps", &entry.num_warps)?, count("num_stages", &entry.num_stages)?);
     let mut launches = Vec::new();
     for spec in &manifest.launches {
         if !spec.when.as_ref().map_or(Ok(true), |when| when.truth(&env))? {

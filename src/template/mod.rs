@@ -32,7 +32,7 @@ mod step_text;
 mod tests;
 mod triton_expr;
 
-pub use bind::{BindOptions, Bound, bind};
+pub use bind::{BindOptions, Blocks, Bound, bind, bind_with};
 pub use bound::{Argument, ArgumentValue, BoundKernel, BoundLaunch, HostInt, Layout, Operand, OperandAccess};
 pub use library::{Library, Template};
 pub use matching::serving;

@@ -42,6 +42,33 @@ fn a_value_with_two_readers_or_returned_by_the_model_ends_a_cluster() {
 }
 
 #[test]
+fn nodes_of_two_groups_stay_apart() {
+    let mut b = Build::new();
+    let x = b.input("x", &[1, 4, 3, 3]);
+    let c = b.conv("conv", x, false);
+    let n = b.norm("norm", c);
+    let y = b.relu("relu", n);
+    let graph = b.done(&[y]);
+    let node = |value: ValueId| pattern::producer(&graph, value).unwrap();
+    let grouped = |of: [usize; 3]| {
+        let groups = Groups::new(&graph, [c, n, y].map(node).into_iter().zip(of).collect());
+        let mut why = Why::default();
+        let rewritten = rewrite_why(&graph, Level::Basic, &groups, &mut why).unwrap();
+        let clusters = cluster_why(&rewritten, Level::Basic, &All, &groups, &mut why).unwrap();
+        let shapes = clusters.iter().map(|cluster| {
+            let names = cluster.nodes().into_iter().map(|node| rewritten.node(node).op.name());
+            names.collect::<Vec<_>>().join("+")
+        });
+        shapes.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(grouped([0, 0, 0]), "conv+relu");
+    assert_eq!(grouped([0, 0, 1]), "conv, relu");
+    assert_eq!(grouped([0, 1, 1]), "conv, batch_norm+relu");
+    assert_eq!(grouped([0, 1, 2]), "conv, batch_norm, relu");
+    assert_eq!(grouped([0, 1, 0]), "conv, batch_norm, relu");
+}
+
+#[test]
 fn without_anchors_or_levels_nothing_joins_an_operator() {
     let mut b = Build::new();
     let x = b.input("x", &[1, 4, 3, 3]);
@@ -125,14 +152,14 @@ fn a_rule_that_does_not_end_or_fit_is_named() {
         let inputs = g.node(n).inputs.iter().map(|v| v.map(Operand::Value)).collect();
         Some(Patch { added: vec![], op: g.node(n).op.clone(), inputs, absorbed: vec![] })
     };
-    let endless = run(&mut graph(), &[Rule { name: "again", apply: again }], &mut Vec::new()).unwrap_err();
+    let endless = run(&mut graph(), &[Rule { name: "again", apply: again }], &Groups::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(endless.to_string(), "[M012] rewrite rule again: does not come to an end");
     let reshape = |g: &Graph, n: NodeId| {
         let inputs = g.node(n).inputs.iter().map(|v| v.map(Operand::Value)).collect();
         Some(Patch { added: vec![], op: Op::View(View::Reshape(smallvec![36])), inputs, absorbed: vec![] })
     };
     let mut before = graph();
-    let unfit = run(&mut before, &[Rule { name: "flat", apply: reshape }], &mut Vec::new()).unwrap_err();
+    let unfit = run(&mut before, &[Rule { name: "flat", apply: reshape }], &Groups::default(), &mut Vec::new()).unwrap_err();
     assert_eq!(unfit.to_string(), "[M012] rewrite rule flat: the node's type changes");
     let relu = before.node_ids().next().unwrap();
     assert_eq!(before.node(relu).op.name(), "relu", "a patch that does not fit changes nothing");

@@ -1,33 +1,13 @@
-//! Performance facts of a run: what [`crate::emulate::stats`] counts, and what a target makes of it.
-//!
-//! The roofline time is what the target takes at least, were its memory and arithmetic units busy all the time: unique
-//! bytes over bandwidth, or FLOPs over peak, whichever is longer. Live bytes are a lower bound ([`crate::lint::live`]) of what one
-//! program holds, beside what the target has for one.
+//! Performance facts of a run: it runs once more, counting.
 
 use super::case::{self, Prepared};
 use super::config::{Case, Subject};
 use super::{Asked, Cancel};
 use crate::diag::Result;
 use crate::emulate::observe::{Go, observe};
-use crate::emulate::stats::{Stats, Traffic};
-use crate::lint::live::{self, Place};
-use crate::target::{self, Target, Vendor};
-
-/// Facts of one run.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// (parameter, whether it is stored to, counts)
-    pub traffic: Vec<(String, bool, Traffic)>,
-    pub flops: crate::emulate::stats::Flops,
-    /// FLOPs a unique byte.
-    pub intensity: f64,
-    pub live_bytes: usize,
-    pub target: &'static Target,
-    /// What one program may hold, by the name of the memory.
-    pub room: Vec<(&'static str, usize)>,
-    /// Seconds, and what bounds them; `None` where the target's peaks are not known.
-    pub roofline: Option<(f64, &'static str)>,
-}
+use crate::emulate::stats::Stats;
+pub use crate::lint::facts::Facts;
+use crate::target::{self, Target};
 
 /// Triton's default.
 const WARPS: u32 = 4;
@@ -41,58 +21,6 @@ pub fn count(asked: &Asked, subject: &mut Subject, case: &Case, cancel: &Cancel)
         Go::On
     })?;
     let target = asked.target.or_else(|| Target::find(target::DEFAULT)).expect("invariant: the default target is in the table");
-    let unique: u64 = stats.traffic.values().map(|t| t.unique_bytes).sum();
-    let live = live::peak(&program.kernel, &[Place::Vector, Place::Cube]);
     let warps = case.config.as_ref().and_then(|c| c.num_warps).and_then(|n| u32::try_from(n).ok()).unwrap_or(WARPS);
-    let name = |at: usize| program.kernel.params[at].name.to_string();
-    Ok(Facts {
-        traffic: stats.traffic.iter().map(|(&(at, store), traffic)| (name(at), store, traffic.clone())).collect(),
-        intensity: if unique == 0 { 0.0 } else { stats.flops.total() as f64 / unique as f64 },
-        flops: stats.flops,
-        live_bytes: live.bytes,
-        room: room(target, warps),
-        roofline: roofline(target, unique, stats.flops),
-        target,
-    })
-}
-
-/// What one program of some warps may hold.
-fn room(target: &Target, warps: u32) -> Vec<(&'static str, usize)> {
-    match target.vendor {
-        Vendor::Ascend => vec![("unified buffer", target.shared_memory)],
-        Vendor::Nvidia | Vendor::Amd => {
-            let lanes = (warps * target.warp_size) as usize;
-            vec![("registers", lanes * target.max_registers as usize * 4), ("shared memory", target.shared_memory)]
-        }
-    }
-}
-
-fn roofline(target: &Target, bytes: u64, flops: crate::emulate::stats::Flops) -> Option<(f64, &'static str)> {
-    let peaks = target.peaks()?;
-    let moved = bytes as f64 / peaks.bandwidth;
-    let computed = flops.fp32 as f64 / peaks.fp32 + flops.tf32 as f64 / peaks.tf32 + flops.half as f64 / peaks.half;
-    // fp64 has no peak in the table.
-    if flops.fp64 > 0 {
-        return None;
-    }
-    Some(if moved >= computed { (moved, "memory") } else { (computed, "arithmetic") })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::emulate::stats::Flops;
-
-    #[test]
-    fn the_longer_of_two_times_is_the_roofline() {
-        let target = Target::find("sm_90").unwrap();
-        let (seconds, bound) = roofline(target, 4_800_000, Flops::default()).unwrap();
-        assert!((seconds - 1e-6).abs() < 1e-12 && bound == "memory");
-        let flops = Flops { fp32: 66_900_000, tf32: 494_700_000, ..Flops::default() };
-        let (seconds, bound) = roofline(target, 4_800_000, flops).unwrap();
-        assert!((seconds - 2e-6).abs() < 1e-12 && bound == "arithmetic");
-        assert_eq!(roofline(target, 1, Flops { fp64: 1, ..Flops::default() }), None);
-        assert_eq!(room(target, 4), [("registers", 128 * 255 * 4), ("shared memory", 227 << 10)]);
-        assert_eq!(room(Target::find("ascend910b1").unwrap(), 4), [("unified buffer", 192 << 10)]);
-    }
+    Ok(Facts::of(&stats, &program.kernel, target, warps))
 }

@@ -204,7 +204,7 @@ fn op_name(stem: &str) -> String {
 }
 
 /// A file that is there is only replaced on demand.
-fn may_write(output: &Path, force: bool) -> Outcome<()> {
+pub(super) fn may_write(output: &Path, force: bool) -> Outcome<()> {
     if force || !output.exists() {
         return Ok(());
     }
@@ -213,7 +213,7 @@ fn may_write(output: &Path, force: bool) -> Outcome<()> {
     Err(vec![Diagnostic::new(&codes::OUTPUT_IN_THE_WAY, message).in_file(output.display().to_string()).help(help)])
 }
 
-fn write(output: &Path, text: &str) -> Outcome<()> {
+pub(super) fn write(output: &Path, text: &str) -> Outcome<()> {
     let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = output.file_name().map_or_else(|| modelnew::FILE.to_owned(), |name| name.to_string_lossy().into_owned());
     emit::replace(folder, &name, text.as_bytes()).map_err(one)

@@ -50,7 +50,11 @@ fn fake(graph: &Graph, cluster: &Cluster, layout: &dyn Fn(ValueId) -> Layout, re
     let operands: Vec<Operand> = values.iter().enumerate().map(operand).collect();
     let key = operands.iter().map(|o| format!("{:?}{:?}", o.layout.shape, o.layout.strides)).collect::<String>();
     let key = format!("{:08x}", key.bytes().fold(7u32, |h, b| h.wrapping_mul(31).wrapping_add(b as u32)));
-    Ok(Bound { kernel: BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() }, values })
+    Ok(Bound {
+        kernel: BoundKernel { template, key, text: String::new(), operands, launches: Vec::new() },
+        values,
+        blocks: Vec::new(),
+    })
 }
 
 fn planned(graph: Graph, level: Level, refuse: &[&str]) -> Planned {
@@ -139,7 +143,7 @@ impl Build {
 #[test]
 fn resnet50_plans() {
     for (level, launches) in [(Level::None, 175), (Level::Basic, 56)] {
-        let Planned { plan, missing, apart: _ } = planned(resnet50(), level, &[]);
+        let Planned { plan, missing, apart: _, blocks: _ } = planned(resnet50(), level, &[]);
         assert!(missing.is_empty());
         assert_eq!(plan.launches.len(), launches);
         simulate(&plan);
@@ -255,7 +259,7 @@ proptest! {
 #[test]
 fn what_cannot_be_bound_is_taken_apart_or_named() {
     let count = |refuse: &[&str]| {
-        let Planned { plan, missing, apart: _ } = planned(resnet50(), Level::Basic, refuse);
+        let Planned { plan, missing, apart: _, blocks: _ } = planned(resnet50(), Level::Basic, refuse);
         (plan.launches.len(), missing.len(), plan)
     };
     let (launches, missing, plan) = count(&["conv_add_relu"]);
@@ -306,7 +310,7 @@ fn without_keys(text: &str) -> String {
 #[test]
 fn resnet50_with_the_embedded_templates() {
     for (level, file) in [(Level::None, "resnet50_none.txt"), (Level::Basic, "resnet50_basic.txt")] {
-        let Planned { plan, missing, apart: _ } = real(level);
+        let Planned { plan, missing, apart: _, blocks: _ } = real(level);
         assert!(missing.is_empty(), "{missing:?}");
         simulate(&plan);
         let blessed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/select").join(file);
@@ -341,8 +345,8 @@ fn unfused_each_source_operator_has_the_templates_of_the_mission() {
 fn what_was_taken_apart_says_why() {
     let graph = resnet50();
     let mut why = fuse::Why::default();
-    let rewritten = fuse::rewrite_why(&graph, Level::Basic, &mut why).unwrap();
-    let clusters = fuse::cluster_why(&rewritten, Level::Basic, &All, &mut why).unwrap();
+    let rewritten = fuse::rewrite_why(&graph, Level::Basic, &fuse::Groups::default(), &mut why).unwrap();
+    let clusters = fuse::cluster_why(&rewritten, Level::Basic, &All, &fuse::Groups::default(), &mut why).unwrap();
     let refuse = ["conv_add_relu", "conv_add"];
     let planned = build("hand", Arc::new(graph), &rewritten, clusters, &|g, c, l| fake(g, c, l, &refuse)).unwrap();
     let text = super::why::text(&planned, &why);
