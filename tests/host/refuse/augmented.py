@@ -10,4 +10,4 @@ def k(x, n, BLOCK):
 
 
 def launch(x, n):
-    n += 1
+    x += 1

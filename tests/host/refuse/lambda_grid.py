@@ -10,4 +10,6 @@ def k(x, n, BLOCK):
 
 
 def launch(x, n):
-    k[lambda META: (1,)](x, n, 1)
+    m = n
+    m = 2
+    k[lambda META: (m,)](x, n, 1)
