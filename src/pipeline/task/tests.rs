@@ -126,7 +126,7 @@ fn what_is_no_task_is_named() {
     assert_eq!(changed("\"float32\"", "\"complex64\""), "M009: `weight` is of complex64");
     assert!(changed("import torch\\n", "import (\\n").starts_with("S001"));
     let strides = changed("\"name\": \"x\",", "\"name\": \"x\", \"strides\": [1, 6],");
-    assert_eq!(strides, "U001: `x`, an input of a task with the strides [1, 6], is not offered yet");
+    assert_eq!(strides, "U006: `x`, an input of a task with the strides [1, 6],");
 }
 
 /// An archive of another export of the same text has other parameters.
